@@ -1,0 +1,3 @@
+//! The `pocket-voice` command.
+
+fn main() {}

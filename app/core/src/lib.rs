@@ -1,0 +1,1 @@
+//! The conversation: actors, dialogue, history, probes and audio hosts.

@@ -1,0 +1,1 @@
+//! ONNX Runtime, loaded once per process from the models directory.

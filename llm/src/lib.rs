@@ -1,0 +1,1 @@
+//! The language model engine: model files, forward pass, KV cache, sampling.

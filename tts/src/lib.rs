@@ -1,0 +1,1 @@
+//! Speech synthesis: a stream of text in, chunks of audio out.

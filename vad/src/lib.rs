@@ -1,0 +1,1 @@
+//! Voice activity: 16 kHz samples in, speech probability and speech segments out.
