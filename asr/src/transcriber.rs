@@ -1,0 +1,116 @@
+//! The seam between an engine and its users: a clip in, a transcript out.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::Result;
+
+/// Index into the model's vocabulary.
+pub type TokenId = u32;
+
+/// Language of the speech.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// Whichever of the others fits the audio best; English with an English-only model.
+    #[default]
+    Auto,
+    /// English.
+    English,
+    /// Mandarin Chinese.
+    Mandarin,
+}
+
+/// How much work a decode is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pass {
+    /// A hypothesis while the user speaks: one greedy decode, no second try.
+    Partial,
+    /// The transcript that counts: a failed decode is tried again at higher temperatures.
+    #[default]
+    Final,
+}
+
+/// How to decode one clip.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Language of the speech.
+    pub language: Language,
+    /// Partial or final.
+    pub pass: Pass,
+    /// Threads to compute with, at least 1.
+    pub threads: usize,
+    /// Text that came before or words to expect; empty for none.
+    pub initial_prompt: String,
+    /// Share of the clip, 0 to 1, that a voice activity detector called speech. Without it the engine falls back on a
+    /// plain energy check. It decides, with the model's own confidence, whether a transcript of near silence is real.
+    pub voiced: Option<f32>,
+    /// Tokens of an earlier transcript of the same audio's beginning. The engine may verify them in one batch instead
+    /// of decoding them one by one; the result is the same as without.
+    pub draft: Vec<TokenId>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            language: Language::Auto,
+            pass: Pass::Final,
+            threads: 2,
+            initial_prompt: String::new(),
+            voiced: None,
+            draft: Vec::new(),
+        }
+    }
+}
+
+/// What was said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// The words, trimmed; empty if nothing was said.
+    pub text: String,
+    /// The language spoken or assumed; never `Auto` unless there was nothing to decode.
+    pub language: Language,
+    /// Text tokens behind `text`, without special tokens.
+    pub tokens: Vec<TokenId>,
+    /// Mean natural-log probability per token, at most 0.
+    pub avg_logprob: f32,
+    /// The model's own probability that nobody speaks.
+    pub no_speech_prob: f32,
+    /// Why a decoded text was withheld or shortened.
+    pub rejection: Option<Rejection>,
+}
+
+/// Why a decoded text was withheld (`text` is then empty) or shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The clip holds no sound above the noise floor; it was not decoded.
+    Silence,
+    /// The model made up words where nobody spoke.
+    NoSpeech,
+    /// The text was a loop with no first occurrence worth keeping, or its repeats were cut off.
+    Repetition,
+}
+
+/// An engine with its model loaded.
+pub trait Transcriber: Send {
+    /// Decodes `audio`: mono, 16 kHz, nominally in [-1, 1], any length; anything beyond 30 s is decoded in windows.
+    ///
+    /// # Errors
+    /// [`crate::Error::Cancelled`] soon after `cancel` is raised; [`crate::Error::NotFinite`] for NaN or infinite
+    /// samples; [`crate::Error::Language`] if the model cannot do it.
+    fn transcribe(
+        &mut self,
+        audio: &[f32],
+        options: &Options,
+        cancel: &AtomicBool,
+    ) -> Result<Transcript>;
+}
+
+impl<T: Transcriber + ?Sized> Transcriber for Box<T> {
+    fn transcribe(
+        &mut self,
+        audio: &[f32],
+        options: &Options,
+        cancel: &AtomicBool,
+    ) -> Result<Transcript> {
+        (**self).transcribe(audio, options, cancel)
+    }
+}
