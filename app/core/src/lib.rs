@@ -1,1 +1,3 @@
 //! The conversation: actors, dialogue, history, probes and audio hosts.
+
+pub mod audio;
