@@ -1,0 +1,112 @@
+//! The cheap gate: says when there is no chance of speech, so that Silero need not run.
+//!
+//! Two looks at each frame: its level (below [`GateConfig::silence_dbfs`] nothing is speech), then WebRTC's detector
+//! on 10 ms pieces. The gate leans towards open, because a frame that it withholds is lost; what it lets through is
+//! still judged.
+
+use webrtc_vad::{SampleRate, VadMode};
+
+use crate::config::GateConfig;
+use crate::level::{BLOCKS, Dbfs};
+use crate::{FRAME, FRAME_MS};
+
+/// 10 ms, the shortest piece WebRTC's detector takes.
+const PIECE: usize = 160;
+
+pub(crate) struct Gate {
+    webrtc: Fvad,
+    config: GateConfig,
+    /// The beginning of a piece that the next frame completes: 512 is no multiple of 160.
+    partial: Vec<i16>,
+    /// Frames for which the gate stays open without a new sign of voice.
+    hold: u32,
+}
+
+impl Gate {
+    pub(crate) fn new(config: GateConfig) -> Self {
+        let mut webrtc = Fvad(webrtc_vad::Vad::new());
+        webrtc.restart(config.aggressiveness);
+        Self {
+            webrtc,
+            config,
+            partial: Vec::with_capacity(PIECE),
+            hold: 0,
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.webrtc.restart(self.config.aggressiveness);
+        self.partial.clear();
+        self.hold = 0;
+    }
+
+    /// Whether this frame may hold speech. Every frame must be shown, for the detector learns the noise as it goes.
+    pub(crate) fn look(&mut self, frame: &[f32; FRAME], levels: &[Dbfs; BLOCKS]) -> bool {
+        if !self.config.enabled {
+            return true;
+        }
+        let voiced = self.any_piece_voiced(frame);
+        let loud = levels
+            .iter()
+            .any(|level| level.0 > self.config.silence_dbfs);
+        if voiced && loud {
+            self.hold = self.config.hold_ms.div_ceil(FRAME_MS);
+            return true;
+        }
+        let open = self.hold > 0;
+        self.hold = self.hold.saturating_sub(1);
+        open
+    }
+
+    fn any_piece_voiced(&mut self, frame: &[f32; FRAME]) -> bool {
+        let mut voiced = false;
+        for &sample in frame {
+            // Samples are already within [-1, 1].
+            self.partial.push((sample * 32_767.0) as i16);
+            if self.partial.len() == PIECE {
+                voiced |= self.webrtc.is_voiced(&self.partial);
+                self.partial.clear();
+            }
+        }
+        voiced
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gate")
+            .field("config", &self.config)
+            .field("hold", &self.hold)
+            .finish_non_exhaustive()
+    }
+}
+
+/// WebRTC's detector, able to move to the thread that listens.
+struct Fvad(webrtc_vad::Vad);
+
+#[expect(
+    unsafe_code,
+    reason = "the crate holds a raw pointer and says nothing of threads"
+)]
+// SAFETY: the pointer is the only one to a heap block that `fvad_new` allocated; libfvad has no thread-local and no
+// mutable global state, and `Fvad` gives access by `&mut` only, so one thread at a time uses the block.
+unsafe impl Send for Fvad {}
+
+impl Fvad {
+    /// Clears the state. A reset of the crate also forgets rate and mode, so both are set again.
+    fn restart(&mut self, aggressiveness: u8) {
+        self.0.reset();
+        self.0.set_sample_rate(SampleRate::Rate16kHz);
+        self.0.set_mode(match aggressiveness {
+            0 => VadMode::Quality,
+            1 => VadMode::LowBitrate,
+            2 => VadMode::Aggressive,
+            _ => VadMode::VeryAggressive,
+        });
+    }
+
+    fn is_voiced(&mut self, piece: &[i16]) -> bool {
+        // The only error is a wrong length; calling that voiced would merely open the gate.
+        self.0.is_voice_segment(piece).unwrap_or(true)
+    }
+}
