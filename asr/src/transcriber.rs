@@ -29,6 +29,18 @@ pub enum Pass {
     Final,
 }
 
+/// How many encoder frames (20 ms each) the model looks at. The encoder's cost grows faster than in proportion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AudioContext {
+    /// The clip and a margin of silence that was found by measurement.
+    #[default]
+    Fit,
+    /// The clip and this many frames of silence.
+    Margin(usize),
+    /// 30 s, as the model was trained.
+    Full,
+}
+
 /// How to decode one clip.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -36,6 +48,8 @@ pub struct Options {
     pub language: Language,
     /// Partial or final.
     pub pass: Pass,
+    /// How much the encoder looks at.
+    pub audio_context: AudioContext,
     /// Threads to compute with, at least 1.
     pub threads: usize,
     /// Text that came before or words to expect; empty for none.
@@ -53,6 +67,7 @@ impl Default for Options {
         Options {
             language: Language::Auto,
             pass: Pass::Final,
+            audio_context: AudioContext::Fit,
             threads: 2,
             initial_prompt: String::new(),
             voiced: None,
