@@ -1,0 +1,81 @@
+//! smart-turn v3: the probability that the speaker has finished, from the sound of the turn alone.
+
+use std::path::Path;
+
+use onnx::ort::value::TensorRef;
+use onnx::{Runtime, Session, ort};
+
+use crate::mel::{FRAMES, LogMel, MELS};
+use crate::{Error, Result};
+
+/// The model (Whisper tiny's encoder with a pooling head, int8) and its front end.
+#[derive(Debug)]
+pub struct SmartTurn {
+    session: Session,
+    mel: LogMel,
+}
+
+impl SmartTurn {
+    /// Opens the model (`input_features [1, 80, 800]` in, one probability out) on two threads.
+    ///
+    /// # Errors
+    /// When the file is missing or another model.
+    pub fn open(runtime: &Runtime, model: &Path) -> Result<Self> {
+        Self::open_with_threads(runtime, model, 2)
+    }
+
+    /// As [`Self::open`], on as many threads as the compute budget grants.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with_threads(runtime: &Runtime, model: &Path, threads: usize) -> Result<Self> {
+        let session = runtime.session(model, threads)?;
+        let wrong = |reason| Error::WrongModel {
+            path: model.to_owned(),
+            reason,
+        };
+        let inputs: Vec<_> = session.inputs().iter().map(|i| i.name()).collect();
+        if inputs != ["input_features"] || session.outputs().len() != 1 {
+            let outputs = session.outputs().len();
+            return Err(wrong(format!(
+                "it takes {inputs:?} and gives {outputs} outputs, not [input_features] and 1"
+            )));
+        }
+        let mut smart_turn = Self {
+            session,
+            mel: LogMel::default(),
+        };
+        // A model of other shapes shows itself now; this also readies its buffers for the first turn.
+        smart_turn.score(&[]).map_err(|e| wrong(e.to_string()))?;
+        Ok(smart_turn)
+    }
+
+    /// The probability that the turn is complete. `turn_audio` (16 kHz) is the whole turn so far with the silence
+    /// behind it and without earlier turns; of a long one the last 8 s count.
+    ///
+    /// # Errors
+    /// When ONNX Runtime fails.
+    pub fn score(&mut self, turn_audio: &[f32]) -> Result<f32> {
+        let features = self.mel.features(turn_audio);
+        run(&mut self.session, features).map_err(|e| Error::Inference {
+            samples: turn_audio.len(),
+            reason: e.to_string(),
+        })
+    }
+}
+
+/// `features [80, 800]` to the probability; the sigmoid is part of the graph.
+fn run(session: &mut Session, features: &[f32]) -> ort::Result<f32> {
+    let outputs = session.run(ort::inputs![TensorRef::from_array_view((
+        [1, MELS, FRAMES],
+        features
+    ))?])?;
+    let (_, probability) = outputs[0].try_extract_tensor::<f32>()?;
+    match probability {
+        &[p] if (0.0..=1.0).contains(&p) => Ok(p),
+        other => Err(ort::Error::new(format!(
+            "it returned {:?} instead of one probability",
+            &other[..other.len().min(4)]
+        ))),
+    }
+}
