@@ -1,0 +1,1 @@
+//! Clauses out of streams, in any split.

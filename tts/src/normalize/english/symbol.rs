@@ -1,0 +1,48 @@
+//! Words as they are, and the marks between them.
+
+use std::ops::Range;
+
+use super::Rule;
+use crate::normalize::Span;
+
+pub(super) fn rules() -> Vec<Rule> {
+    Vec::new()
+}
+
+/// Text that no rule reads: words go through, punctuation is kept where it shapes the melody, other signs are gaps.
+pub(super) fn plain(text: &str, range: Range<usize>, out: &mut Vec<Span>) {
+    let mut word: Option<Range<usize>> = None;
+    let flush = |word: &mut Option<Range<usize>>, out: &mut Vec<Span>| {
+        if let Some(written) = word.take() {
+            let said = text[written.clone()]
+                .trim_end_matches(['\'', '-'])
+                .to_owned();
+            out.push(Span { written, said });
+        }
+    };
+    for (offset, ch) in text[range.clone()].char_indices() {
+        let at = range.start + offset;
+        let end = at + ch.len_utf8();
+        let joins = word.is_some() && matches!(ch, '\'' | '-');
+        if ch.is_alphanumeric() || joins {
+            word.get_or_insert(at..at).end = end;
+            continue;
+        }
+        flush(&mut word, out);
+        let said = match ch {
+            ',' | '.' | ';' | ':' | '!' | '?' | '…' => ch.to_string(),
+            '，' | '、' => ",".into(),
+            '。' => ".".into(),
+            '！' => "!".into(),
+            '？' => "?".into(),
+            '；' => ";".into(),
+            '：' => ":".into(),
+            _ => String::new(),
+        };
+        out.push(Span {
+            written: at..end,
+            said,
+        });
+    }
+    flush(&mut word, out);
+}
