@@ -34,5 +34,5 @@ pub use kind::Kind;
 pub use manifest::{MANIFEST, Manifest, ManifestFile, Origin};
 pub use place::models_dir;
 pub use platform::Platform;
-pub use staging::Staging;
+pub use staging::{StagedFile, Staging};
 pub use store::{Listing, Placing, State, Store, StoreLock};

@@ -1,7 +1,7 @@
 //! A model's folder while it is being written: aside, checked, then renamed into place.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -44,24 +44,19 @@ impl Staging {
         &self.folder
     }
 
-    /// Writes the file `name` from `content`, through to the disk. At most `limit` bytes are read.
+    /// Opens the new file `name`, which may become at most `limit` bytes long.
     ///
     /// # Errors
-    /// When reading or writing fails, or there are more bytes than `limit`.
-    pub fn write(&self, name: &str, content: &mut dyn Read, limit: u64) -> Result<(u64, Sha256)> {
+    /// When it cannot be created.
+    pub fn begin(&self, name: &str, limit: u64) -> Result<StagedFile> {
         let path = self.folder.join(name);
-        let failed = |e| Error::io("write", &path, e);
-        let mut writer = HashingWriter::new(File::create(&path).map_err(failed)?);
-        io::copy(&mut content.take(limit.saturating_add(1)), &mut writer).map_err(failed)?;
-        let (file, size, sha256) = writer.finish();
-        if size > limit {
-            return Err(Error::Mismatch {
-                path,
-                problem: format!("it has more than {limit} bytes"),
-            });
-        }
-        file.sync_all().map_err(failed)?;
-        Ok((size, sha256))
+        let file = File::create(&path).map_err(|e| Error::io("write", &path, e))?;
+        Ok(StagedFile {
+            path,
+            writer: HashingWriter::new(file),
+            left: limit,
+            limit,
+        })
     }
 
     /// Takes over a finished file from elsewhere, without copying where the file system allows.
@@ -126,6 +121,53 @@ impl Staging {
         fs::rename(self.folder.join(MANIFEST), &to)
             .map_err(|e| Error::io("put in place", &to, e))?;
         sync(&folder)
+    }
+}
+
+/// A file being written into a [`Staging`] folder.
+pub struct StagedFile {
+    path: PathBuf,
+    writer: HashingWriter<File>,
+    left: u64,
+    limit: u64,
+}
+
+impl StagedFile {
+    /// Appends all of `content`, which came from `from`. Whatever a source claims, no more is written than the limit.
+    ///
+    /// # Errors
+    /// When reading or writing fails, or there is more than the limit.
+    pub fn append(&mut self, content: &mut dyn Read, from: &Path) -> Result<()> {
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let n = match content.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::io("read", from, e)),
+            };
+            self.left = self
+                .left
+                .checked_sub(n as u64)
+                .ok_or_else(|| Error::Mismatch {
+                    path: self.path.clone(),
+                    problem: format!("there are more than {} bytes of it", self.limit),
+                })?;
+            self.writer
+                .write_all(&buffer[..n])
+                .map_err(|e| Error::io("write", &self.path, e))?;
+        }
+    }
+
+    /// Brings the file through to the disk; its size and digest.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn finish(self) -> Result<(u64, Sha256)> {
+        let (file, size, sha256) = self.writer.finish();
+        file.sync_all()
+            .map_err(|e| Error::io("write", &self.path, e))?;
+        Ok((size, sha256))
     }
 }
 

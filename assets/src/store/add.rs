@@ -62,7 +62,9 @@ impl Store {
                         inner: File::open(&file).map_err(|e| Error::io("read", &file, e))?,
                         progress,
                     };
-                    staging.write(name, &mut source, u64::MAX)?
+                    let mut copy = staging.begin(name, u64::MAX)?;
+                    copy.append(&mut source, &file)?;
+                    copy.finish()?
                 }
                 Placing::Link => {
                     let to = staging.folder().join(name);
