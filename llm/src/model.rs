@@ -1,0 +1,129 @@
+//! A model opened from a file or directory: its shape, tokenizer, chat template and weights made ready to compute.
+
+use crate::chat::Chat;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::forward::Forward;
+use crate::forward::reference::Reference;
+use crate::gguf;
+use crate::tokenizer::Tokenizer;
+use crate::weights::Weights;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Which forward pass computes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The one to use.
+    #[default]
+    Fast,
+    /// The scalar f32 oracle: slow, and as exact as the file.
+    Reference,
+}
+
+/// Choices at [`Model::open_with`].
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Which forward pass computes.
+    pub engine: Engine,
+}
+
+/// What a loader makes of a model file, whatever its format.
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    pub(crate) weights: Weights,
+    pub(crate) tokenizer: Tokenizer,
+    pub(crate) chat_template: Option<String>,
+}
+
+/// An opened model, shared by its sessions.
+pub struct Model {
+    config: Config,
+    tokenizer: Arc<Tokenizer>,
+    chat: Chat,
+    forward: Box<dyn Forward>,
+    file_bytes: usize,
+}
+
+impl Model {
+    /// Opens a GGUF file, checks all of it that can be checked without computing, and makes the weights ready.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::NotAModel`], [`Error::Malformed`], [`Error::Unsupported`], [`Error::VocabularyMismatch`].
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// [`Model::open`] with choices.
+    ///
+    /// # Errors
+    /// As [`Model::open`].
+    pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Arc<Self>> {
+        let loaded = gguf::open(path)?;
+        let Loaded {
+            config,
+            weights,
+            tokenizer,
+            chat_template,
+        } = loaded;
+        if tokenizer.vocab_size() > config.vocab {
+            let (tokens, rows) = (tokenizer.vocab_size(), config.vocab);
+            return Err(Error::VocabularyMismatch {
+                path: path.to_owned(),
+                tokens,
+                rows,
+            });
+        }
+        let file_bytes = weight_bytes(&weights);
+        let forward: Box<dyn Forward> = match options.engine {
+            Engine::Fast | Engine::Reference => Box::new(Reference::new(config.clone(), weights)),
+        };
+        let tokenizer = Arc::new(tokenizer);
+        let chat = Chat::new(tokenizer.clone(), chat_template);
+        Ok(Arc::new(Self {
+            config,
+            tokenizer,
+            chat,
+            forward,
+            file_bytes,
+        }))
+    }
+
+    /// The model's shape.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The model's tokenizer.
+    pub fn tokenizer(&self) -> &Arc<Tokenizer> {
+        &self.tokenizer
+    }
+
+    /// The model's chat template.
+    pub fn chat(&self) -> &Chat {
+        &self.chat
+    }
+
+    /// Bytes of all matrices as the file stores them.
+    pub fn weight_bytes(&self) -> usize {
+        self.file_bytes
+    }
+
+    pub(crate) fn forward(&self) -> &dyn Forward {
+        &*self.forward
+    }
+}
+
+fn weight_bytes(weights: &Weights) -> usize {
+    let layer = |l: &crate::weights::Layer| {
+        [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down]
+            .iter()
+            .map(|linear| linear.weight.bytes())
+            .sum::<usize>()
+    };
+    let output = weights
+        .output
+        .as_ref()
+        .map_or(0, crate::weights::Matrix::bytes);
+    weights.embed.bytes() + output + weights.layers.iter().map(layer).sum::<usize>()
+}
