@@ -9,14 +9,16 @@
 pub mod error;
 pub mod host;
 pub mod player;
+pub mod resample;
 pub mod speaker;
+pub mod wav;
 
 pub use error::{Error, Result};
 pub use host::{
-    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams,
-    VoiceFormat,
+    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams, VoiceFormat,
 };
 pub use player::Player;
+pub use resample::Resampler;
 pub use speaker::{Queued, Speaker, SpeakerControl};
 
 /// Samples per second of everything that the ears (VAD, ASR, turn detection, echo cancelling) hear.
