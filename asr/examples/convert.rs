@@ -9,11 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, dir, file, rest @ ..] = args.as_slice() else {
         return Err("usage: convert DIR FILE [f16]".into());
     };
-    let quant = if rest.first().is_some_and(|q| q == "f16") {
-        Quant::F16
-    } else {
-        Quant::Q8_0
-    };
+    let quant = if rest.first().is_some_and(|q| q == "f16") { Quant::F16 } else { Quant::Q8_0 };
     convert(Path::new(dir), Path::new(file), quant)?;
     Ok(())
 }

@@ -12,10 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut engine = Whisper::open(Path::new(&model))?;
     for wav in args {
         let mut reader = hound::WavReader::open(&wav)?;
-        let audio: Vec<f32> = reader
-            .samples::<i16>()
-            .map(|s| Ok(f32::from(s?) / 32768.0))
-            .collect::<Result<_, hound::Error>>()?;
+        let audio: Vec<f32> =
+            reader.samples::<i16>().map(|s| Ok(f32::from(s?) / 32768.0)).collect::<Result<_, hound::Error>>()?;
         let start = Instant::now();
         let t = engine.transcribe(&audio, &Options::default(), &AtomicBool::new(false))?;
         println!(

@@ -33,18 +33,11 @@ pub(crate) fn is_silent(audio: &[f32]) -> bool {
 /// Start of the quietest 200 ms of a range, in samples: the place where a cut hurts least.
 pub(crate) fn quietest(audio: &[f32], range: std::ops::Range<usize>) -> usize {
     const SPAN: usize = 10;
-    let energy: Vec<f32> = frame_rms(&audio[range.clone()])
-        .iter()
-        .map(|rms| rms * rms)
-        .collect();
-    let sums = energy
-        .windows(SPAN)
-        .map(|frames| frames.iter().sum::<f32>());
+    let energy: Vec<f32> = frame_rms(&audio[range.clone()]).iter().map(|rms| rms * rms).collect();
+    let sums = energy.windows(SPAN).map(|frames| frames.iter().sum::<f32>());
     let quietest = sums.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
     // The middle of the span.
-    quietest.map_or(range.start, |(frame, _)| {
-        range.start + (frame + SPAN / 2) * FRAME
-    })
+    quietest.map_or(range.start, |(frame, _)| range.start + (frame + SPAN / 2) * FRAME)
 }
 
 #[cfg(test)]

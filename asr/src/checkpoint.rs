@@ -63,16 +63,7 @@ enum Kind {
 
 impl Kind {
     fn from_code(code: u8) -> Option<Kind> {
-        [
-            Kind::F32,
-            Kind::I8,
-            Kind::I16,
-            Kind::I32,
-            Kind::F16,
-            Kind::Bf16,
-        ]
-        .get(usize::from(code))
-        .copied()
+        [Kind::F32, Kind::I8, Kind::I16, Kind::I32, Kind::F16, Kind::Bf16].get(usize::from(code)).copied()
     }
 
     fn size(self) -> usize {
@@ -88,85 +79,43 @@ impl Checkpoint {
     /// Reads `model.bin` and `vocabulary.txt` of a directory.
     pub(crate) fn open(dir: &Path) -> Result<Checkpoint> {
         let path = dir.join("model.bin");
-        let io = |source| Error::Io {
-            path: path.clone(),
-            source,
-        };
+        let io = |source| Error::Io { path: path.clone(), source };
         let size = std::fs::metadata(&path).map_err(io)?.len();
-        let wrong = |what: String| Error::Model {
-            path: path.clone(),
-            what,
-        };
+        let wrong = |what: String| Error::Model { path: path.clone(), what };
         if size > MAX_BYTES {
-            return Err(wrong(format!(
-                "{size} bytes is too large for a Whisper model"
-            )));
+            return Err(wrong(format!("{size} bytes is too large for a Whisper model")));
         }
         let bytes = std::fs::read(&path).map_err(io)?;
-        let tensors = Reader {
-            bytes: &bytes,
-            at: 0,
-        }
-        .tensors()
-        .map_err(&wrong)?;
+        let tensors = Reader { bytes: &bytes, at: 0 }.tensors().map_err(&wrong)?;
         let vocabulary = Vocabulary::open(&dir.join("vocabulary.txt"))?;
         let hyper = hyper(&bytes, &tensors).map_err(&wrong)?;
         if vocabulary.len() != hyper.n_vocab {
-            return Err(wrong(format!(
-                "{} embeddings for {} tokens",
-                hyper.n_vocab,
-                vocabulary.len()
-            )));
+            return Err(wrong(format!("{} embeddings for {} tokens", hyper.n_vocab, vocabulary.len())));
         }
-        Ok(Checkpoint {
-            path,
-            bytes,
-            tensors,
-            hyper,
-            vocabulary,
-        })
+        Ok(Checkpoint { path, bytes, tensors, hyper, vocabulary })
     }
 
     /// The values of a tensor that must have exactly this shape.
     pub(crate) fn f32s(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let wrong = |what: String| Error::Model {
-            path: self.path.clone(),
-            what,
-        };
-        let tensor = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| wrong(format!("no tensor {name}")))?;
+        let wrong = |what: String| Error::Model { path: self.path.clone(), what };
+        let tensor = self.tensors.get(name).ok_or_else(|| wrong(format!("no tensor {name}")))?;
         if tensor.shape != shape {
-            return Err(wrong(format!(
-                "tensor {name} is {:?}, expected {shape:?}",
-                tensor.shape
-            )));
+            return Err(wrong(format!("tensor {name} is {:?}, expected {shape:?}", tensor.shape)));
         }
         let data = &self.bytes[tensor.data.clone()];
         let values: Vec<f32> = match tensor.kind {
-            Kind::F32 => data
-                .chunks_exact(4)
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect(),
-            Kind::F16 => data
-                .chunks_exact(2)
-                .map(|b| f16::from_le_bytes([b[0], b[1]]).to_f32())
-                .collect(),
+            Kind::F32 => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+            Kind::F16 => data.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
             Kind::Bf16 => data
                 .chunks_exact(2)
                 .map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16))
                 .collect(),
             kind => {
-                return Err(wrong(format!(
-                    "tensor {name} holds {kind:?}, expected float16 or float32"
-                )));
+                return Err(wrong(format!("tensor {name} holds {kind:?}, expected float16 or float32")));
             }
         };
         match values.iter().position(|v| !v.is_finite()) {
-            Some(at) => Err(wrong(format!(
-                "value {at} of tensor {name} is not a finite number"
-            ))),
+            Some(at) => Err(wrong(format!("value {at} of tensor {name} is not a finite number"))),
             None => Ok(values),
         }
     }
@@ -181,17 +130,8 @@ type Parsed<T> = std::result::Result<T, String>;
 
 impl<'a> Reader<'a> {
     fn take(&mut self, len: usize) -> Parsed<&'a [u8]> {
-        let end = self
-            .at
-            .checked_add(len)
-            .filter(|&end| end <= self.bytes.len());
-        let end = end.ok_or_else(|| {
-            format!(
-                "the file ends early, at byte {} of {}",
-                self.bytes.len(),
-                self.at
-            )
-        })?;
+        let end = self.at.checked_add(len).filter(|&end| end <= self.bytes.len());
+        let end = end.ok_or_else(|| format!("the file ends early, at byte {} of {}", self.bytes.len(), self.at))?;
         let slice = &self.bytes[self.at..end];
         self.at = end;
         Ok(slice)
@@ -227,9 +167,7 @@ impl<'a> Reader<'a> {
     fn tensors(mut self) -> Parsed<HashMap<String, Tensor>> {
         let version = self.u32()?;
         if version != VERSION {
-            return Err(format!(
-                "not a CTranslate2 model of version {VERSION} (found {version})"
-            ));
+            return Err(format!("not a CTranslate2 model of version {VERSION} (found {version})"));
         }
         let spec = self.str()?;
         if spec != SPEC {
@@ -268,49 +206,29 @@ impl<'a> Reader<'a> {
         if rank > 4 {
             return Err(format!("tensor {name} has {rank} dimensions"));
         }
-        let shape = (0..rank)
-            .map(|_| Ok(self.u32()? as usize))
-            .collect::<Parsed<Vec<usize>>>()?;
+        let shape = (0..rank).map(|_| Ok(self.u32()? as usize)).collect::<Parsed<Vec<usize>>>()?;
         let code = self.u8()?;
-        let kind = Kind::from_code(code)
-            .ok_or_else(|| format!("tensor {name} has unknown type {code}"))?;
+        let kind = Kind::from_code(code).ok_or_else(|| format!("tensor {name} has unknown type {code}"))?;
         let bytes = self.u32()? as usize;
-        let expected = shape
-            .iter()
-            .try_fold(kind.size(), |n, &dim| n.checked_mul(dim));
+        let expected = shape.iter().try_fold(kind.size(), |n, &dim| n.checked_mul(dim));
         if expected != Some(bytes) {
-            return Err(format!(
-                "tensor {name} is {shape:?} of {kind:?} but has {bytes} bytes"
-            ));
+            return Err(format!("tensor {name} is {shape:?} of {kind:?} but has {bytes} bytes"));
         }
         let start = self.at;
         self.take(bytes)?;
-        Ok(Tensor {
-            shape,
-            kind,
-            data: start..self.at,
-        })
+        Ok(Tensor { shape, kind, data: start..self.at })
     }
 }
 
 /// Geometry from the tensors themselves; the shapes of all others are checked against it when they are read.
 fn hyper(bytes: &[u8], tensors: &HashMap<String, Tensor>) -> Parsed<Hyper> {
     let dims = |name: &str, rank: usize| {
-        let tensor = tensors
-            .get(name)
-            .ok_or_else(|| format!("no tensor {name}"))?;
-        let sane = tensor.shape.len() == rank
-            && tensor.shape.iter().all(|&dim| (1..=1 << 20).contains(&dim));
-        if sane {
-            Ok(&tensor.shape)
-        } else {
-            Err(format!("tensor {name} is {:?}", tensor.shape))
-        }
+        let tensor = tensors.get(name).ok_or_else(|| format!("no tensor {name}"))?;
+        let sane = tensor.shape.len() == rank && tensor.shape.iter().all(|&dim| (1..=1 << 20).contains(&dim));
+        if sane { Ok(&tensor.shape) } else { Err(format!("tensor {name} is {:?}", tensor.shape)) }
     };
     let scalar = |name: &str| {
-        let tensor = tensors
-            .get(name)
-            .ok_or_else(|| format!("no value {name}"))?;
+        let tensor = tensors.get(name).ok_or_else(|| format!("no value {name}"))?;
         match (tensor.kind, &bytes[tensor.data.clone()]) {
             (Kind::I8, &[a]) => Ok(i64::from(a.cast_signed())),
             (Kind::I16, &[a, b]) => Ok(i64::from(i16::from_le_bytes([a, b]))),
@@ -320,9 +238,7 @@ fn hyper(bytes: &[u8], tensors: &HashMap<String, Tensor>) -> Parsed<Hyper> {
     };
     let layers = |side: &str| {
         (0..100)
-            .take_while(|i| {
-                tensors.contains_key(&format!("{side}/layer_{i}/self_attention/linear_0/weight"))
-            })
+            .take_while(|i| tensors.contains_key(&format!("{side}/layer_{i}/self_attention/linear_0/weight")))
             .count()
     };
     let embeddings = dims("decoder/embeddings/weight", 2)?;
@@ -342,19 +258,12 @@ fn hyper(bytes: &[u8], tensors: &HashMap<String, Tensor>) -> Parsed<Hyper> {
         return Err("the activation is not GELU".into());
     }
     if heads[0] != heads[1] || hyper.n_head == 0 || hyper.n_state % hyper.n_head != 0 {
-        return Err(format!(
-            "{heads:?} attention heads do not divide a width of {}",
-            hyper.n_state
-        ));
+        return Err(format!("{heads:?} attention heads do not divide a width of {}", hyper.n_state));
     }
     if hyper.n_audio_layer == 0 || hyper.n_text_layer == 0 {
         return Err("no encoder or no decoder layers".into());
     }
-    if hyper.n_state > 4096
-        || hyper.n_audio_ctx > 4096
-        || hyper.n_text_ctx > 4096
-        || hyper.n_mels > 256
-    {
+    if hyper.n_state > 4096 || hyper.n_audio_ctx > 4096 || hyper.n_text_ctx > 4096 || hyper.n_mels > 256 {
         return Err(format!("geometry {hyper:?} is not a Whisper model's"));
     }
     Ok(hyper)

@@ -45,26 +45,13 @@ pub fn convert(src_dir: &Path, dst: &Path, quant: Quant) -> Result<()> {
     let mut aside = dst.as_os_str().to_owned();
     aside.push(format!(".{}.partial", std::process::id()));
     let aside = Path::new(&aside);
-    let io = |source| Error::Io {
-        path: aside.to_owned(),
-        source,
-    };
+    let io = |source| Error::Io { path: aside.to_owned(), source };
     let written = (|| {
-        let mut writer = Writer {
-            out: BufWriter::new(File::create(aside).map_err(io)?),
-            path: aside,
-            quant,
-        };
+        let mut writer = Writer { out: BufWriter::new(File::create(aside).map_err(io)?), path: aside, quant };
         writer.model(&checkpoint)?;
-        let file = writer
-            .out
-            .into_inner()
-            .map_err(|error| io(error.into_error()))?;
+        let file = writer.out.into_inner().map_err(|error| io(error.into_error()))?;
         file.sync_all().map_err(io)?;
-        std::fs::rename(aside, dst).map_err(|source| Error::Io {
-            path: dst.to_owned(),
-            source,
-        })
+        std::fs::rename(aside, dst).map_err(|source| Error::Io { path: dst.to_owned(), source })
     })();
     if written.is_err() {
         // The first error is the one to report; a leftover is only untidy.
@@ -81,33 +68,15 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn model(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let Hyper {
-            n_state,
-            n_mels,
-            n_audio_ctx,
-            n_text_ctx,
-            n_vocab,
-            ..
-        } = checkpoint.hyper;
+        let Hyper { n_state, n_mels, n_audio_ctx, n_text_ctx, n_vocab, .. } = checkpoint.hyper;
         self.header(checkpoint)?;
         let get = |name: &str, shape: &[usize]| checkpoint.f32s(name, shape);
 
-        let positions = get(
-            "encoder/position_encodings/encodings",
-            &[n_audio_ctx, n_state],
-        )?;
-        self.f32(
-            "encoder.positional_embedding",
-            &[n_audio_ctx, n_state],
-            &positions,
-        )?;
+        let positions = get("encoder/position_encodings/encodings", &[n_audio_ctx, n_state])?;
+        self.f32("encoder.positional_embedding", &[n_audio_ctx, n_state], &positions)?;
         for (conv, n_in) in [("conv1", n_mels), ("conv2", n_state)] {
             let weight = get(&format!("encoder/{conv}/weight"), &[n_state, n_in, 3])?;
-            self.f16(
-                &format!("encoder.{conv}.weight"),
-                &[n_state, n_in, 3],
-                &weight,
-            )?;
+            self.f16(&format!("encoder.{conv}.weight"), &[n_state, n_in, 3], &weight)?;
             let bias = get(&format!("encoder/{conv}/bias"), &[n_state])?;
             self.f32(&format!("encoder.{conv}.bias"), &[n_state, 1], &bias)?;
         }
@@ -116,21 +85,10 @@ impl Writer<'_> {
             self.layer(checkpoint, "encoder", i)?;
         }
 
-        let positions = get(
-            "decoder/position_encodings/encodings",
-            &[n_text_ctx, n_state],
-        )?;
-        self.f32(
-            "decoder.positional_embedding",
-            &[n_text_ctx, n_state],
-            &positions,
-        )?;
+        let positions = get("decoder/position_encodings/encodings", &[n_text_ctx, n_state])?;
+        self.f32("decoder.positional_embedding", &[n_text_ctx, n_state], &positions)?;
         let embeddings = get("decoder/embeddings/weight", &[n_vocab, n_state])?;
-        self.matrix(
-            "decoder.token_embedding.weight",
-            [n_vocab, n_state],
-            &embeddings,
-        )?;
+        self.matrix("decoder.token_embedding.weight", [n_vocab, n_state], &embeddings)?;
         self.norm(checkpoint, "decoder/layer_norm", "decoder.ln")?;
         for i in 0..checkpoint.hyper.n_text_layer {
             self.layer(checkpoint, "decoder", i)?;
@@ -180,88 +138,31 @@ impl Writer<'_> {
         let n = checkpoint.hyper.n_state;
         let from = format!("{side}/layer_{i}");
         let to = format!("{side}.blocks.{i}");
-        self.norm(
-            checkpoint,
-            &format!("{from}/self_attention/layer_norm"),
-            &format!("{to}.attn_ln"),
-        )?;
-        let weight = checkpoint.f32s(
-            &format!("{from}/self_attention/linear_0/weight"),
-            &[3 * n, n],
-        )?;
+        self.norm(checkpoint, &format!("{from}/self_attention/layer_norm"), &format!("{to}.attn_ln"))?;
+        let weight = checkpoint.f32s(&format!("{from}/self_attention/linear_0/weight"), &[3 * n, n])?;
         let bias = checkpoint.f32s(&format!("{from}/self_attention/linear_0/bias"), &[3 * n])?;
-        self.projections(
-            &format!("{to}.attn"),
-            &["query", "key", "value"],
-            n,
-            &weight,
-            &bias,
-        )?;
-        self.linear(
-            checkpoint,
-            &format!("{from}/self_attention/linear_1"),
-            &format!("{to}.attn.out"),
-            [n, n],
-        )?;
-        self.norm(
-            checkpoint,
-            &format!("{from}/ffn/layer_norm"),
-            &format!("{to}.mlp_ln"),
-        )?;
-        self.linear(
-            checkpoint,
-            &format!("{from}/ffn/linear_0"),
-            &format!("{to}.mlp.0"),
-            [4 * n, n],
-        )?;
-        self.linear(
-            checkpoint,
-            &format!("{from}/ffn/linear_1"),
-            &format!("{to}.mlp.2"),
-            [n, 4 * n],
-        )
+        self.projections(&format!("{to}.attn"), &["query", "key", "value"], n, &weight, &bias)?;
+        self.linear(checkpoint, &format!("{from}/self_attention/linear_1"), &format!("{to}.attn.out"), [n, n])?;
+        self.norm(checkpoint, &format!("{from}/ffn/layer_norm"), &format!("{to}.mlp_ln"))?;
+        self.linear(checkpoint, &format!("{from}/ffn/linear_0"), &format!("{to}.mlp.0"), [4 * n, n])?;
+        self.linear(checkpoint, &format!("{from}/ffn/linear_1"), &format!("{to}.mlp.2"), [n, 4 * n])
     }
 
     fn cross_attention(&mut self, checkpoint: &Checkpoint, i: usize) -> Result<()> {
         let n = checkpoint.hyper.n_state;
         let from = format!("decoder/layer_{i}/attention");
         let to = format!("decoder.blocks.{i}.cross_attn");
-        self.norm(
-            checkpoint,
-            &format!("{from}/layer_norm"),
-            &format!("{to}_ln"),
-        )?;
-        self.linear(
-            checkpoint,
-            &format!("{from}/linear_0"),
-            &format!("{to}.query"),
-            [n, n],
-        )?;
+        self.norm(checkpoint, &format!("{from}/layer_norm"), &format!("{to}_ln"))?;
+        self.linear(checkpoint, &format!("{from}/linear_0"), &format!("{to}.query"), [n, n])?;
         let weight = checkpoint.f32s(&format!("{from}/linear_1/weight"), &[2 * n, n])?;
         let bias = checkpoint.f32s(&format!("{from}/linear_1/bias"), &[2 * n])?;
         self.projections(&to, &["key", "value"], n, &weight, &bias)?;
-        self.linear(
-            checkpoint,
-            &format!("{from}/linear_2"),
-            &format!("{to}.out"),
-            [n, n],
-        )
+        self.linear(checkpoint, &format!("{from}/linear_2"), &format!("{to}.out"), [n, n])
     }
 
     /// Splits stacked square projections; the key's bias is left out.
-    fn projections(
-        &mut self,
-        to: &str,
-        parts: &[&str],
-        n: usize,
-        weight: &[f32],
-        bias: &[f32],
-    ) -> Result<()> {
-        for ((part, weight), bias) in parts
-            .iter()
-            .zip(weight.chunks_exact(n * n))
-            .zip(bias.chunks_exact(n))
-        {
+    fn projections(&mut self, to: &str, parts: &[&str], n: usize, weight: &[f32], bias: &[f32]) -> Result<()> {
+        for ((part, weight), bias) in parts.iter().zip(weight.chunks_exact(n * n)).zip(bias.chunks_exact(n)) {
             self.matrix(&format!("{to}.{part}.weight"), [n, n], weight)?;
             if *part != "key" {
                 self.f32(&format!("{to}.{part}.bias"), &[n], bias)?;
@@ -272,35 +173,13 @@ impl Writer<'_> {
 
     fn norm(&mut self, checkpoint: &Checkpoint, from: &str, to: &str) -> Result<()> {
         let n = checkpoint.hyper.n_state;
-        self.f32(
-            &format!("{to}.weight"),
-            &[n],
-            &checkpoint.f32s(&format!("{from}/gamma"), &[n])?,
-        )?;
-        self.f32(
-            &format!("{to}.bias"),
-            &[n],
-            &checkpoint.f32s(&format!("{from}/beta"), &[n])?,
-        )
+        self.f32(&format!("{to}.weight"), &[n], &checkpoint.f32s(&format!("{from}/gamma"), &[n])?)?;
+        self.f32(&format!("{to}.bias"), &[n], &checkpoint.f32s(&format!("{from}/beta"), &[n])?)
     }
 
-    fn linear(
-        &mut self,
-        checkpoint: &Checkpoint,
-        from: &str,
-        to: &str,
-        shape: [usize; 2],
-    ) -> Result<()> {
-        self.matrix(
-            &format!("{to}.weight"),
-            shape,
-            &checkpoint.f32s(&format!("{from}/weight"), &shape)?,
-        )?;
-        self.f32(
-            &format!("{to}.bias"),
-            &shape[..1],
-            &checkpoint.f32s(&format!("{from}/bias"), &shape[..1])?,
-        )
+    fn linear(&mut self, checkpoint: &Checkpoint, from: &str, to: &str, shape: [usize; 2]) -> Result<()> {
+        self.matrix(&format!("{to}.weight"), shape, &checkpoint.f32s(&format!("{from}/weight"), &shape)?)?;
+        self.f32(&format!("{to}.bias"), &shape[..1], &checkpoint.f32s(&format!("{from}/bias"), &shape[..1])?)
     }
 
     fn matrix(&mut self, name: &str, shape: [usize; 2], values: &[f32]) -> Result<()> {
@@ -325,9 +204,7 @@ impl Writer<'_> {
 
     fn f16(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Result<()> {
         self.tensor_header(name, shape, TYPE_F16)?;
-        values
-            .iter()
-            .try_for_each(|&v| self.bytes(&f16::from_f32(v).to_le_bytes()))
+        values.iter().try_for_each(|&v| self.bytes(&f16::from_f32(v).to_le_bytes()))
     }
 
     fn f32(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Result<()> {
@@ -350,9 +227,6 @@ impl Writer<'_> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(|source| Error::Io {
-            path: self.path.to_owned(),
-            source,
-        })
+        self.out.write_all(bytes).map_err(|source| Error::Io { path: self.path.to_owned(), source })
     }
 }

@@ -4,10 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::audio::{check_finite, is_silent, quietest};
 use crate::guard;
-use crate::{
-    AudioContext, Error, Language, Options, Pass, Rejection, Result, SAMPLE_RATE, TokenId,
-    Transcript,
-};
+use crate::{AudioContext, Error, Language, Options, Pass, Rejection, Result, SAMPLE_RATE, TokenId, Transcript};
 
 /// Samples per encoder frame, 20 ms.
 pub(crate) const FRAME: usize = 320;
@@ -20,6 +17,11 @@ const CUT_RANGE: usize = 12 * SAMPLE_RATE;
 const MARGIN: usize = 64;
 /// Shorter clips are filled up with silence, or the decoder has nothing to hold on to.
 const SHORTEST: usize = SAMPLE_RATE;
+
+/// Most tokens of a clip: the fastest speech has about 10 a second, so a decode beyond this is caught in a loop.
+pub(crate) fn max_tokens(samples: usize) -> usize {
+    16 + samples * 12 / SAMPLE_RATE
+}
 
 /// What an engine makes of one window.
 #[derive(Clone, Debug)]
@@ -55,20 +57,14 @@ pub(crate) fn transcribe(
     cancel: &AtomicBool,
 ) -> Result<Transcript> {
     check_finite(audio)?;
-    let mut whole = Transcript {
-        language: options.language,
-        rejection: Some(Rejection::Silence),
-        ..Transcript::default()
-    };
+    let mut whole =
+        Transcript { language: options.language, rejection: Some(Rejection::Silence), ..Transcript::default() };
     let mut rest = audio;
     let mut prompt = options.initial_prompt.clone();
     let mut draft = Some(options.draft.as_slice());
     while !rest.is_empty() {
         let (window, after) = rest.split_at(window_len(rest));
-        let options = Options {
-            draft: draft.take().unwrap_or_default().to_vec(),
-            ..options.clone()
-        };
+        let options = Options { draft: draft.take().unwrap_or_default().to_vec(), ..options.clone() };
         let part = transcribe_window(engine, window, &prompt, &options, cancel)?;
         if !part.text.is_empty() {
             prompt.clone_from(&part.text);
@@ -81,11 +77,7 @@ pub(crate) fn transcribe(
 
 /// Samples of the next window: all, or up to the quietest place before the limit.
 pub(crate) fn window_len(audio: &[f32]) -> usize {
-    if audio.len() <= WINDOW {
-        audio.len()
-    } else {
-        quietest(audio, WINDOW - CUT_RANGE..WINDOW)
-    }
+    if audio.len() <= WINDOW { audio.len() } else { quietest(audio, WINDOW - CUT_RANGE..WINDOW) }
 }
 
 /// Adds the transcript of the next window.
@@ -101,13 +93,11 @@ pub(crate) fn append(whole: &mut Transcript, part: Transcript) {
         return;
     }
     let tokens = (whole.tokens.len() + part.tokens.len()).max(1) as f32;
-    let sum =
-        whole.avg_logprob * whole.tokens.len() as f32 + part.avg_logprob * part.tokens.len() as f32;
+    let sum = whole.avg_logprob * whole.tokens.len() as f32 + part.avg_logprob * part.tokens.len() as f32;
     whole.avg_logprob = sum / tokens;
     whole.no_speech_prob = whole.no_speech_prob.min(part.no_speech_prob);
     // Mandarin is written without spaces.
-    if whole.text.ends_with(|c: char| c.is_ascii()) || part.text.starts_with(|c: char| c.is_ascii())
-    {
+    if whole.text.ends_with(|c: char| c.is_ascii()) || part.text.starts_with(|c: char| c.is_ascii()) {
         whole.text.push(' ');
     }
     whole.text.push_str(&part.text);
@@ -151,19 +141,9 @@ fn transcribe_window(
     let hypothesis = engine.decode(audio, n_ctx, prompt, options, cancel)?;
     let mut judged = guard::judge(hypothesis, audio, options.voiced);
     // Too short a context is one cause of loops; the full one costs more but is what the model was trained on.
-    if judged.rejection == Some(Rejection::Repetition)
-        && options.pass == Pass::Final
-        && n_ctx < full
-    {
-        let options = Options {
-            draft: Vec::new(),
-            ..options.clone()
-        };
-        let again = guard::judge(
-            engine.decode(audio, full, "", &options, cancel)?,
-            audio,
-            options.voiced,
-        );
+    if judged.rejection == Some(Rejection::Repetition) && options.pass == Pass::Final && n_ctx < full {
+        let options = Options { draft: Vec::new(), ..options.clone() };
+        let again = guard::judge(engine.decode(audio, full, "", &options, cancel)?, audio, options.voiced);
         if again.rejection.is_none() {
             judged = again;
         }

@@ -34,10 +34,14 @@ pub enum Error {
         index: usize,
     },
     /// The model does not know the language asked for.
-    #[error(
-        "the recognition model speaks English only, not {0:?}; choose a multilingual model or language en"
-    )]
+    #[error("the recognition model speaks English only, not {0:?}; choose a multilingual model or language en")]
     Language(crate::Language),
+    /// Nothing was decoded for so long that audio had to be dropped.
+    #[error("{seconds} s of audio came in without a decode and part of it was dropped; call partial or finish sooner")]
+    TooLong {
+        /// Seconds pushed since the last reset.
+        seconds: u64,
+    },
     /// The caller raised the cancel flag.
     #[error("recognition was cancelled")]
     Cancelled,

@@ -16,20 +16,13 @@ const HARDLY_VOICED: f32 = 0.1;
 
 /// Turns a hypothesis into a transcript: loops cut, annotations dropped, inventions withheld.
 pub(crate) fn judge(hypothesis: Hypothesis, audio: &[f32], voiced: Option<f32>) -> Transcript {
-    let Hypothesis {
-        text,
-        tokens,
-        language,
-        avg_logprob,
-        no_speech_prob,
-    } = hypothesis;
+    let Hypothesis { text, tokens, language, avg_logprob, no_speech_prob } = hypothesis;
     let spoken = drop_annotations(&text);
     let cut = repetition::cut_loops(&spoken);
     let looped = cut.len() < spoken.len();
     let doubtful = no_speech_prob > NO_SPEECH_PROB && avg_logprob < LOW_LOGPROB;
     let hardly_voiced = voiced.unwrap_or_else(|| energy_share(audio)) < HARDLY_VOICED;
-    let unlikely =
-        hardly_voiced && (no_speech_prob > 0.5 * NO_SPEECH_PROB || avg_logprob < 0.7 * LOW_LOGPROB);
+    let unlikely = hardly_voiced && (no_speech_prob > 0.5 * NO_SPEECH_PROB || avg_logprob < 0.7 * LOW_LOGPROB);
     let invented = doubtful || unlikely || is_silent(audio);
     let has_words = cut.chars().any(char::is_alphanumeric);
     let rejection = match (invented || !has_words, looped) {
@@ -39,16 +32,8 @@ pub(crate) fn judge(hypothesis: Hypothesis, audio: &[f32], voiced: Option<f32>) 
     };
     let withheld = rejection == Some(Rejection::NoSpeech);
     Transcript {
-        text: if withheld {
-            String::new()
-        } else {
-            cut.trim().to_owned()
-        },
-        tokens: if withheld || looped {
-            Vec::new()
-        } else {
-            tokens
-        },
+        text: if withheld { String::new() } else { cut.trim().to_owned() },
+        tokens: if withheld || looped { Vec::new() } else { tokens },
         language,
         avg_logprob,
         no_speech_prob,
@@ -108,15 +93,7 @@ mod tests {
 
     #[test]
     fn thank_you_passes_or_fails_on_evidence_alone() {
-        let voice: Vec<f32> = (0..16_000)
-            .map(|i| {
-                if i < 8_000 {
-                    0.0
-                } else {
-                    (i as f32 * 0.1).sin() * 0.1
-                }
-            })
-            .collect();
+        let voice: Vec<f32> = (0..16_000).map(|i| if i < 8_000 { 0.0 } else { (i as f32 * 0.1).sin() * 0.1 }).collect();
         // no_speech_prob, avg_logprob, voiced, passes
         for (no_speech_prob, avg_logprob, voiced, passes) in [
             (0.05, -0.3, Some(0.6), true),
@@ -135,11 +112,7 @@ mod tests {
                 no_speech_prob,
             };
             let transcript = judge(hypothesis, &voice, voiced);
-            assert_eq!(
-                transcript.text == "Thank you.",
-                passes,
-                "{no_speech_prob} {avg_logprob} {voiced:?}"
-            );
+            assert_eq!(transcript.text == "Thank you.", passes, "{no_speech_prob} {avg_logprob} {voiced:?}");
         }
     }
 }

@@ -19,9 +19,7 @@ mod words;
 pub use convert::{Quant, convert};
 pub use error::{Error, Result};
 pub use stream::{Partial, Stream};
-pub use transcriber::{
-    AudioContext, Language, Options, Pass, Rejection, TokenId, Transcriber, Transcript,
-};
+pub use transcriber::{AudioContext, Language, Options, Pass, Rejection, TokenId, Transcriber, Transcript};
 pub use whisper_cpp::Whisper;
 
 /// Sample rate of every audio slice in this crate, in hertz.

@@ -10,9 +10,7 @@ pub(crate) const N_BINS: usize = N_FFT / 2 + 1;
 /// Triangular filters of equal area, `[n_mels, N_BINS]`.
 pub(crate) fn mel_filters(n_mels: usize) -> Vec<f32> {
     let top = hz_to_mel(SAMPLE_RATE as f64 / 2.0);
-    let edges: Vec<f64> = (0..n_mels + 2)
-        .map(|i| mel_to_hz(top * i as f64 / (n_mels + 1) as f64))
-        .collect();
+    let edges: Vec<f64> = (0..n_mels + 2).map(|i| mel_to_hz(top * i as f64 / (n_mels + 1) as f64)).collect();
     let mut filters = vec![0.0; n_mels * N_BINS];
     for (edge, filter) in edges.windows(3).zip(filters.chunks_exact_mut(N_BINS)) {
         let (low, centre, high) = (edge[0], edge[1], edge[2]);
@@ -37,19 +35,11 @@ fn log_step() -> f64 {
 }
 
 fn hz_to_mel(hz: f64) -> f64 {
-    if hz < BREAK_HZ {
-        hz / LINEAR_HZ_PER_MEL
-    } else {
-        BREAK_MEL + (hz / BREAK_HZ).ln() / log_step()
-    }
+    if hz < BREAK_HZ { hz / LINEAR_HZ_PER_MEL } else { BREAK_MEL + (hz / BREAK_HZ).ln() / log_step() }
 }
 
 fn mel_to_hz(mel: f64) -> f64 {
-    if mel < BREAK_MEL {
-        mel * LINEAR_HZ_PER_MEL
-    } else {
-        BREAK_HZ * ((mel - BREAK_MEL) * log_step()).exp()
-    }
+    if mel < BREAK_MEL { mel * LINEAR_HZ_PER_MEL } else { BREAK_HZ * ((mel - BREAK_MEL) * log_step()).exp() }
 }
 
 #[cfg(test)]
@@ -62,10 +52,7 @@ mod tests {
         let filters = mel_filters(80);
         for (mel, bin, expected) in MEL_80 {
             let got = filters[mel * N_BINS + bin];
-            assert!(
-                (got - expected).abs() < 1e-7,
-                "filter {mel} bin {bin}: {got} expected {expected}"
-            );
+            assert!((got - expected).abs() < 1e-7, "filter {mel} bin {bin}: {got} expected {expected}");
         }
         assert_eq!(filters.iter().filter(|w| **w > 0.0).count(), 391);
     }

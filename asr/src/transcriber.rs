@@ -24,7 +24,7 @@ pub enum Language {
 pub enum Pass {
     /// A hypothesis while the user speaks: one greedy decode, no second try.
     Partial,
-    /// The transcript that counts: a failed decode is tried again at higher temperatures.
+    /// The transcript that counts: a decode that got caught in a loop is tried again with the full context.
     #[default]
     Final,
 }
@@ -111,21 +111,11 @@ pub trait Transcriber: Send {
     /// # Errors
     /// [`crate::Error::Cancelled`] soon after `cancel` is raised; [`crate::Error::NotFinite`] for NaN or infinite
     /// samples; [`crate::Error::Language`] if the model cannot do it.
-    fn transcribe(
-        &mut self,
-        audio: &[f32],
-        options: &Options,
-        cancel: &AtomicBool,
-    ) -> Result<Transcript>;
+    fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript>;
 }
 
 impl<T: Transcriber + ?Sized> Transcriber for Box<T> {
-    fn transcribe(
-        &mut self,
-        audio: &[f32],
-        options: &Options,
-        cancel: &AtomicBool,
-    ) -> Result<Transcript> {
+    fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript> {
         (**self).transcribe(audio, options, cancel)
     }
 }

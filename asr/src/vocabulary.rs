@@ -38,41 +38,23 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     /// Reads `vocabulary.txt`.
     pub(crate) fn open(path: &Path) -> Result<Vocabulary> {
-        let io = |source| Error::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| Error::Io { path: path.to_owned(), source };
         // 4 MiB is ten times the largest known; a file beyond it is no vocabulary.
         if std::fs::metadata(path).map_err(io)?.len() > 4 << 20 {
-            return Err(Error::Model {
-                path: path.to_owned(),
-                what: "too large for a vocabulary".into(),
-            });
+            return Err(Error::Model { path: path.to_owned(), what: "too large for a vocabulary".into() });
         }
         let text = std::fs::read_to_string(path).map_err(io)?;
-        Vocabulary::parse(&text).map_err(|what| Error::Model {
-            path: path.to_owned(),
-            what,
-        })
+        Vocabulary::parse(&text).map_err(|what| Error::Model { path: path.to_owned(), what })
     }
 
     fn parse(text: &str) -> std::result::Result<Vocabulary, String> {
-        let lines: Vec<&str> = text
-            .strip_suffix('\n')
-            .unwrap_or(text)
-            .split('\n')
-            .collect();
+        let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
         if lines.len() > MAX_TOKENS {
-            return Err(format!(
-                "{} lines are too many for a vocabulary",
-                lines.len()
-            ));
+            return Err(format!("{} lines are too many for a vocabulary", lines.len()));
         }
         let find = |names: &[&str]| {
             let found = lines.iter().position(|line| names.contains(line));
-            found
-                .map(|id| id as TokenId)
-                .ok_or_else(|| format!("no token {}", names[0]))
+            found.map(|id| id as TokenId).ok_or_else(|| format!("no token {}", names[0]))
         };
         let special = Special {
             end_of_text: find(&["<|endoftext|>"])?,
@@ -93,8 +75,7 @@ impl Vocabulary {
         let mut tokens = Vec::with_capacity(lines.len());
         for (id, line) in lines.iter().enumerate() {
             let bytes = if id < n_text {
-                let bytes: Option<Vec<u8>> =
-                    line.chars().map(|c| byte_of.get(&c).copied()).collect();
+                let bytes: Option<Vec<u8>> = line.chars().map(|c| byte_of.get(&c).copied()).collect();
                 bytes.ok_or_else(|| format!("line {} is no byte-level token", id + 1))?
             } else {
                 line.as_bytes().to_vec()
@@ -102,20 +83,11 @@ impl Vocabulary {
             tokens.push(bytes);
         }
         let mut ids = HashMap::with_capacity(n_text);
-        for (id, bytes) in tokens[..n_text]
-            .iter()
-            .enumerate()
-            .filter(|(_, bytes)| !bytes.is_empty())
-        {
+        for (id, bytes) in tokens[..n_text].iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
             ids.entry(bytes.clone()).or_insert(id as TokenId);
         }
         let longest = tokens[..n_text].iter().map(Vec::len).max().unwrap_or(0);
-        Ok(Vocabulary {
-            tokens,
-            ids,
-            longest,
-            special,
-        })
+        Ok(Vocabulary { tokens, ids, longest, special })
     }
 
     /// Number of tokens, special ones included.
@@ -135,20 +107,12 @@ impl Vocabulary {
 
     /// Bytes of a text token; empty for a special one or one out of range.
     pub(crate) fn bytes(&self, id: TokenId) -> &[u8] {
-        if (id as usize) < self.n_text() {
-            &self.tokens[id as usize]
-        } else {
-            &[]
-        }
+        if (id as usize) < self.n_text() { &self.tokens[id as usize] } else { &[] }
     }
 
     /// Text of a token sequence; bytes that are no UTF-8 become U+FFFD.
     pub(crate) fn decode(&self, tokens: &[TokenId]) -> String {
-        let bytes: Vec<u8> = tokens
-            .iter()
-            .flat_map(|&id| self.bytes(id))
-            .copied()
-            .collect();
+        let bytes: Vec<u8> = tokens.iter().flat_map(|&id| self.bytes(id)).copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -157,9 +121,7 @@ impl Vocabulary {
         let mut rest = text.as_bytes();
         let mut tokens = Vec::new();
         while !rest.is_empty() {
-            let found = (1..=self.longest.min(rest.len()))
-                .rev()
-                .find_map(|n| Some((n, *self.ids.get(&rest[..n])?)));
+            let found = (1..=self.longest.min(rest.len())).rev().find_map(|n| Some((n, *self.ids.get(&rest[..n])?)));
             let (len, id) = match found {
                 Some((len, id)) => (len, Some(id)),
                 None => (1, None),
@@ -204,14 +166,7 @@ mod tests {
     fn every_byte_has_its_character() {
         let map = byte_of_char();
         assert_eq!(map.len(), 256);
-        for (c, byte) in [
-            ('!', b'!'),
-            ('Ġ', b' '),
-            ('Ċ', b'\n'),
-            ('Ā', 0),
-            ('ÿ', 255),
-            ('\u{143}', 0xAD),
-        ] {
+        for (c, byte) in [('!', b'!'), ('Ġ', b' '), ('Ċ', b'\n'), ('Ā', 0), ('ÿ', 255), ('\u{143}', 0xAD)] {
             assert_eq!(map.get(&c), Some(&byte), "{c}");
         }
     }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use whisper_rs::{
-    FullParams, SamplingStrategy, WhisperContext, WhisperContextParameters, WhisperError,
-    WhisperState, get_lang_id, install_logging_hooks,
+    FullParams, SamplingStrategy, WhisperContext, WhisperContextParameters, WhisperError, WhisperState, get_lang_id,
+    install_logging_hooks,
 };
 
 use crate::decode::{self, Hypothesis, WindowDecoder};
-use crate::{Error, Language, Options, Pass, Result, TokenId, Transcriber, Transcript};
+use crate::{Error, Language, Options, Result, TokenId, Transcriber, Transcript};
 
 /// whisper.cpp with one model loaded.
 #[derive(Debug)]
@@ -29,10 +29,7 @@ impl Whisper {
         check_length(model)?;
         let mut parameters = WhisperContextParameters::default();
         parameters.use_gpu(false).flash_attn(true);
-        let refused = |error: WhisperError| Error::Model {
-            path: model.to_owned(),
-            what: error.to_string(),
-        };
+        let refused = |error: WhisperError| Error::Model { path: model.to_owned(), what: error.to_string() };
         let context = WhisperContext::new_with_params(model, parameters).map_err(refused)?;
         let state = context.create_state().map_err(refused)?;
         Ok(Whisper { context, state })
@@ -40,30 +37,15 @@ impl Whisper {
 
     /// The likelier of English and Mandarin.
     fn detect_language(&mut self, audio: &[f32], threads: usize) -> Result<Language> {
-        self.state
-            .pcm_to_mel(audio, threads)
-            .map_err(engine_error)?;
+        self.state.pcm_to_mel(audio, threads).map_err(engine_error)?;
         let (_, probs) = self.state.lang_detect(0, threads).map_err(engine_error)?;
-        let prob = |code| {
-            get_lang_id(code)
-                .and_then(|id| probs.get(id as usize).copied())
-                .unwrap_or(0.0)
-        };
-        Ok(if prob("zh") > prob("en") {
-            Language::Mandarin
-        } else {
-            Language::English
-        })
+        let prob = |code| get_lang_id(code).and_then(|id| probs.get(id as usize).copied()).unwrap_or(0.0);
+        Ok(if prob("zh") > prob("en") { Language::Mandarin } else { Language::English })
     }
 }
 
 impl Transcriber for Whisper {
-    fn transcribe(
-        &mut self,
-        audio: &[f32],
-        options: &Options,
-        cancel: &AtomicBool,
-    ) -> Result<Transcript> {
+    fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript> {
         decode::transcribe(self, audio, options, cancel)
     }
 }
@@ -95,11 +77,7 @@ impl WindowDecoder for Whisper {
         let prompt = self.prompt_tokens(prompt)?;
         let mut params = FullParams::new(SamplingStrategy::Greedy { best_of: 1 });
         params.set_n_threads(threads as i32);
-        params.set_language(Some(if language == Language::Mandarin {
-            "zh"
-        } else {
-            "en"
-        }));
+        params.set_language(Some(if language == Language::Mandarin { "zh" } else { "en" }));
         params.set_tokens(&prompt);
         params.set_no_context(true);
         params.set_no_timestamps(true);
@@ -113,9 +91,9 @@ impl WindowDecoder for Whisper {
         params.set_print_timestamps(false);
         // Withholding is ours to decide, on more evidence than whisper.cpp has.
         params.set_no_speech_thold(f32::INFINITY);
-        if options.pass == Pass::Partial {
-            params.set_temperature_inc(0.0);
-        }
+        // Random tokens make no better transcript; a failed final is tried again with the full context instead.
+        params.set_temperature_inc(0.0);
+        params.set_max_tokens(decode::max_tokens(audio.len()) as i32);
         attach_cancel(&mut params, cancel);
         let done = self.state.full(params, audio);
         if cancel.load(Ordering::Relaxed) {
@@ -133,10 +111,7 @@ impl Whisper {
         }
         // whisper.cpp takes a C string, and no more than half its text context of prompt.
         let prompt = prompt.replace('\0', " ");
-        let mut tokens = self
-            .context
-            .tokenize(&prompt, prompt.len() + 1)
-            .map_err(engine_error)?;
+        let mut tokens = self.context.tokenize(&prompt, prompt.len() + 1).map_err(engine_error)?;
         let keep = (self.context.n_text_ctx().max(0) as usize / 2).saturating_sub(1);
         tokens.drain(..tokens.len().saturating_sub(keep));
         Ok(tokens)
@@ -162,27 +137,14 @@ impl Whisper {
                 }
             }
         }
-        let avg_logprob = if tokens.is_empty() {
-            0.0
-        } else {
-            logprob / tokens.len() as f32
-        };
+        let avg_logprob = if tokens.is_empty() { 0.0 } else { logprob / tokens.len() as f32 };
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Hypothesis {
-            text,
-            tokens,
-            language,
-            avg_logprob,
-            no_speech_prob,
-        })
+        Ok(Hypothesis { text, tokens, language, avg_logprob, no_speech_prob })
     }
 }
 
 /// whisper.cpp reads the flag before every graph node, so a cancel takes effect within a fraction of a layer.
-#[allow(
-    unsafe_code,
-    reason = "the safe setter of whisper-rs wants a 'static closure and leaks it"
-)]
+#[allow(unsafe_code, reason = "the safe setter of whisper-rs wants a 'static closure and leaks it")]
 fn attach_cancel(params: &mut FullParams<'_, '_>, cancel: &AtomicBool) {
     unsafe extern "C" fn raised(flag: *mut c_void) -> bool {
         // SAFETY: `flag` is the `&AtomicBool` below, alive while `full` runs; an atomic may be read through any alias.
@@ -198,17 +160,11 @@ fn attach_cancel(params: &mut FullParams<'_, '_>, cancel: &AtomicBool) {
 
 /// whisper.cpp takes an early end of file for the end of the tensors, so an empty one is refused here.
 fn check_length(model: &Path) -> Result<()> {
-    let io = |source| Error::Io {
-        path: model.to_owned(),
-        source,
-    };
+    let io = |source| Error::Io { path: model.to_owned(), source };
     let size = std::fs::metadata(model).map_err(io)?.len();
     std::fs::File::open(model).map_err(io)?;
     if size < 1024 {
-        return Err(Error::Model {
-            path: model.to_owned(),
-            what: format!("{size} bytes is no ggml model"),
-        });
+        return Err(Error::Model { path: model.to_owned(), what: format!("{size} bytes is no ggml model") });
     }
     Ok(())
 }

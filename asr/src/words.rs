@@ -25,19 +25,12 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     }
     starts.push(text.len());
     let ranges: Vec<_> = starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
-    ranges
-        .into_iter()
-        .map(|range| &text[range])
-        .filter(|piece| !piece.is_empty())
+    ranges.into_iter().map(|range| &text[range]).filter(|piece| !piece.is_empty())
 }
 
 /// A piece without case, spaces and punctuation.
 pub(crate) fn normalise(piece: &str) -> String {
-    piece
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+    piece.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -51,10 +44,7 @@ mod tests {
             ("  ", vec!["  "]),
             (" Hello, world!", vec![" Hello, ", "world!"]),
             ("don't well-known", vec!["don't ", "well-known"]),
-            (
-                "打开 the door吗？",
-                vec!["打", "开 ", "the ", "door", "吗？"],
-            ),
+            ("打开 the door吗？", vec!["打", "开 ", "the ", "door", "吗？"]),
         ] {
             assert_eq!(split(text).collect::<Vec<_>>(), pieces);
         }

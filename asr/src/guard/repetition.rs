@@ -31,22 +31,15 @@ fn run_at(units: &[(String, &str)], at: usize) -> (usize, usize) {
         .map(|unit| {
             let first = &rest[..unit];
             let same = |next: &&[(String, &str)]| next.iter().zip(first).all(|(a, b)| a.0 == b.0);
-            (
-                unit,
-                1 + rest[unit..].chunks_exact(unit).take_while(same).count(),
-            )
+            (unit, 1 + rest[unit..].chunks_exact(unit).take_while(same).count())
         })
-        .find(|&(unit, times)| {
-            times >= 3 && unit * times >= SHORTEST_RUN && (unit > 1 || times > SHORTEST_RUN)
-        })
+        .find(|&(unit, times)| times >= 3 && unit * times >= SHORTEST_RUN && (unit > 1 || times > SHORTEST_RUN))
         .unwrap_or((1, 1))
 }
 
 /// Words, or single characters of a script without spaces: normalised for comparing, and as written.
 fn units(text: &str) -> Vec<(String, &str)> {
-    crate::words::split(text)
-        .map(|raw| (crate::words::normalise(raw), raw))
-        .collect()
+    crate::words::split(text).map(|raw| (crate::words::normalise(raw), raw)).collect()
 }
 
 #[cfg(test)]
@@ -60,10 +53,7 @@ mod tests {
             ("in in in in in in in in", "in "),
             (" I went in in in in in in in", " I went in "),
             ("Thank you. Thank you. Thank you. Thank you.", "Thank you. "),
-            (
-                "and so on, and so on, and so on, and then",
-                "and so on, and then",
-            ),
+            ("and so on, and so on, and so on, and then", "and so on, and then"),
             ("No, no, no, no!", "No, no, no, no!"),
             ("very very very good", "very very very good"),
             (
