@@ -231,13 +231,18 @@ impl Dialogue {
     }
 
     fn speculate(&mut self, text: String) {
-        let Some(u) = &self.utterance else { return };
-        let kept = u.speculation.as_ref().is_some_and(|s| normalised(&s.user) == normalised(&text));
-        if kept || u.speculations >= self.config.max_speculations {
+        let Some(u) = &mut self.utterance else { return };
+        if let Some(kept) = u.speculation.as_ref().filter(|s| normalised(&s.user) == normalised(&text)) {
+            if std::mem::take(&mut u.suspended) {
+                self.out.push(Output::Continue(kept.turn));
+            }
             return;
         }
-        let from = u.from;
+        let (from, spent) = (u.from, u.speculations >= self.config.max_speculations);
         self.cancel_speculation();
+        if spent {
+            return;
+        }
         let reply = self.think(text, from);
         if let Some(u) = &mut self.utterance {
             u.speculation = Some(reply);
@@ -246,6 +251,9 @@ impl Dialogue {
     }
 
     fn commit_utterance(&mut self, text: String) {
+        if self.utterance.as_ref().is_some_and(|u| u.suspended) {
+            self.speculate(text.clone());
+        }
         let Some(mut u) = self.utterance.take() else {
             return;
         };

@@ -263,7 +263,7 @@ fn a_pause_inside_a_turn_cancels_the_speculation_and_nothing_is_heard() {
             Speak(960, "I would like to book a table."),
             Quiet(3000),
         ],
-        &["think 1 I would like to", "cancel 1", "think 2 I would like to book a table.", "release 2"],
+        &["think 1 I would like to", "suspend 1", "cancel 1", "think 2 I would like to book a table.", "release 2"],
         &[("I would like to book a table.", "Well then.")],
     );
 }
@@ -324,7 +324,7 @@ fn an_interruption_cancels_and_history_holds_what_was_heard() {
 fn stop_ends_the_answer_and_makes_no_turn() {
     check(
         &[Answers(LONG), Speak(960, "Count to ten."), Quiet(1400), Speak(480, "Stop."), Quiet(2000)],
-        &["think 1 Count to ten.", "release 1", "gain 1 0.25", "hold 1", "cancel 1", "dismissed"],
+        &["think 1 Count to ten.", "release 1", "gain 1 0.25", "cancel 1", "dismissed"],
         &[("Count to ten.", "One two three four five")],
     );
 }
