@@ -105,10 +105,9 @@ impl TryFrom<String> for Member {
 
     fn try_from(text: String) -> std::result::Result<Self, String> {
         match text.split_once(':') {
-            Some((package, path)) if !package.is_empty() && !path.is_empty() => Ok(Self {
-                package: package.into(),
-                path: path.into(),
-            }),
+            Some((package, path)) if !package.is_empty() && !path.is_empty() => {
+                Ok(Self { package: package.into(), path: path.into() })
+            }
             _ => Err(format!("`{text}` is no source such as package:path/inside")),
         }
     }
@@ -183,19 +182,13 @@ pub struct ModelEntry {
 impl ModelEntry {
     /// The files that belong on `platform`.
     pub fn files_for<'a>(&'a self, platform: &'a Platform) -> impl Iterator<Item = &'a FileEntry> {
-        self.files
-            .iter()
-            .filter(move |file| file.platform.as_ref().is_none_or(|only| only == platform))
+        self.files.iter().filter(move |file| file.platform.as_ref().is_none_or(|only| only == platform))
     }
 
     /// Why `platform` cannot have this model, if so.
     #[must_use]
     pub fn unsupported_reason(&self, platform: &Platform) -> Option<String> {
-        if let Some(stated) = self
-            .unsupported
-            .iter()
-            .find(|entry| entry.platform == *platform)
-        {
+        if let Some(stated) = self.unsupported.iter().find(|entry| entry.platform == *platform) {
             return Some(stated.reason.clone());
         }
         let none_fits = self.files_for(platform).next().is_none();
@@ -299,10 +292,7 @@ impl Catalogue {
     /// When there is no such profile.
     pub fn profile(&self, profile: &str) -> Result<Vec<&ModelEntry>> {
         if !self.profiles().contains(&profile) {
-            return Err(Error::UnknownProfile {
-                profile: profile.into(),
-                known: self.profiles().join(", "),
-            });
+            return Err(Error::UnknownProfile { profile: profile.into(), known: self.profiles().join(", ") });
         }
         let wanted = |model: &&ModelEntry| model.profiles.iter().any(|name| name == profile);
         Ok(self.models.iter().filter(wanted).collect())

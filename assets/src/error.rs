@@ -14,9 +14,7 @@ pub enum Error {
     #[error("the catalogue of models is not valid: {0}")]
     Catalogue(String),
     /// Nothing says where the user's data live.
-    #[error(
-        "cannot tell where to keep models: no home directory is set; set POCKET_VOICE_MODELS to a directory"
-    )]
+    #[error("cannot tell where to keep models: no home directory is set; set POCKET_VOICE_MODELS to a directory")]
     NoDataDir,
     /// Neither the catalogue nor the store has this id.
     #[error("there is no model `{id}`; `pocket-voice models list` shows the ids")]
@@ -124,14 +122,10 @@ impl Error {
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Self::DiskFull { path },
-            _ => Self::Io {
-                action,
-                path,
-                source,
-            },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                Self::DiskFull { path }
+            }
+            _ => Self::Io { action, path, source },
         }
     }
 }

@@ -107,11 +107,7 @@ pub struct HashingWriter<W> {
 impl<W: Write> HashingWriter<W> {
     /// Starts with nothing hashed.
     pub fn new(inner: W) -> Self {
-        Self {
-            inner,
-            hasher: sha2::Sha256::new(),
-            size: 0,
-        }
+        Self { inner, hasher: sha2::Sha256::new(), size: 0 }
     }
 
     /// What was written: the inner writer, the number of bytes and their digest.
@@ -147,23 +143,13 @@ mod tests {
             let mut writer = HashingWriter::new(Vec::new());
             writer.write_all(bytes).unwrap();
             let (written, size, hashed) = writer.finish();
-            assert_eq!(
-                (written.as_slice(), size, hashed),
-                (bytes, bytes.len() as u64, digest.parse().unwrap())
-            );
+            assert_eq!((written.as_slice(), size, hashed), (bytes, bytes.len() as u64, digest.parse().unwrap()));
         }
     }
 
     #[test]
     fn only_64_lower_case_digits_parse() {
-        for text in [
-            "",
-            "abc",
-            &ABC[1..],
-            &ABC.to_uppercase(),
-            &ABC.replace('b', "g"),
-            &format!("{ABC}0"),
-        ] {
+        for text in ["", "abc", &ABC[1..], &ABC.to_uppercase(), &ABC.replace('b', "g"), &format!("{ABC}0")] {
             assert!(text.parse::<Sha256>().is_err(), "{text}");
         }
     }

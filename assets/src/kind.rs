@@ -42,14 +42,9 @@ pub(crate) fn detect(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
     if metadata.is_dir() {
         return detect_dir(path);
     }
-    let refused = |problem: &str| Error::NotAModel {
-        path: path.to_owned(),
-        problem: problem.into(),
-    };
+    let refused = |problem: &str| Error::NotAModel { path: path.to_owned(), problem: problem.into() };
     let mut magic = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(4).read_to_end(&mut magic))
-        .map_err(|e| Error::io("read", path, e))?;
+    File::open(path).and_then(|file| file.take(4).read_to_end(&mut magic)).map_err(|e| Error::io("read", path, e))?;
     match magic.as_slice() {
         [] => Err(refused("the file is empty")),
         b"GGUF" => Ok((Kind::Gguf, vec![path.to_owned()])),
@@ -58,10 +53,7 @@ pub(crate) fn detect(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
         [0x08, ..] => {
             let settings = with_suffix(path, ".json");
             if !settings.is_file() {
-                return Err(refused(&format!(
-                    "a Piper voice needs its settings, {}, beside it",
-                    settings.display()
-                )));
+                return Err(refused(&format!("a Piper voice needs its settings, {}, beside it", settings.display())));
             }
             check_piper_settings(&settings)?;
             Ok((Kind::Piper, vec![path.to_owned(), settings]))
@@ -73,10 +65,7 @@ pub(crate) fn detect(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
 }
 
 fn detect_dir(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
-    let refused = |problem: String| Error::NotAModel {
-        path: path.to_owned(),
-        problem,
-    };
+    let refused = |problem: String| Error::NotAModel { path: path.to_owned(), problem };
     for needed in ["llm.mnn", "llm.mnn.weight", "llm_config.json"] {
         if !path.join(needed).is_file() {
             return Err(refused(format!(
@@ -88,9 +77,7 @@ fn detect_dir(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
-        let hidden = file
-            .file_name()
-            .is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+        let hidden = file.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
         if file.is_file() && !hidden {
             files.push(file);
         }
@@ -101,26 +88,16 @@ fn detect_dir(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
 
 /// Piper's settings say which number stands for which phoneme; without that a voice cannot speak.
 fn check_piper_settings(path: &Path) -> Result<()> {
-    let refused = |problem: String| Error::NotAModel {
-        path: path.to_owned(),
-        problem,
-    };
-    let size = fs::metadata(path)
-        .map_err(|e| Error::io("read", path, e))?
-        .len();
+    let refused = |problem: String| Error::NotAModel { path: path.to_owned(), problem };
+    let size = fs::metadata(path).map_err(|e| Error::io("read", path, e))?.len();
     if size > MAX_SETTINGS_BYTES {
-        return Err(refused(format!(
-            "{size} bytes are too many for the settings of a voice"
-        )));
+        return Err(refused(format!("{size} bytes are too many for the settings of a voice")));
     }
     let bytes = fs::read(path).map_err(|e| Error::io("read", path, e))?;
     let settings: serde_json::Value =
         serde_json::from_slice(&bytes).map_err(|e| refused(format!("it is not JSON: {e}")))?;
     if !settings["phoneme_id_map"].is_object() || !settings["audio"]["sample_rate"].is_u64() {
-        return Err(refused(
-            "it has no phoneme_id_map and audio.sample_rate, so it belongs to no Piper voice"
-                .into(),
-        ));
+        return Err(refused("it has no phoneme_id_map and audio.sample_rate, so it belongs to no Piper voice".into()));
     }
     Ok(())
 }

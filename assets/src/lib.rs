@@ -25,8 +25,8 @@ mod staging;
 mod store;
 
 pub use catalogue::{
-    Catalogue, Client, DEFAULT_PROFILE, DerivedFile, FileEntry, Member, ModelEntry, Package, Role,
-    Unsupported, UserModel, Wheel,
+    Catalogue, Client, DEFAULT_PROFILE, DerivedFile, FileEntry, Member, ModelEntry, Package, Role, Unsupported,
+    UserModel, Wheel,
 };
 pub use error::{Error, Result};
 pub use hash::{HashingWriter, Sha256};

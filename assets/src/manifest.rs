@@ -64,12 +64,7 @@ impl Manifest {
         let failed = |e| Error::io("read", &path, e);
         let size = match fs::metadata(&path) {
             Ok(metadata) => metadata.len(),
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
             Err(e) => return Err(failed(e)),
@@ -83,9 +78,7 @@ impl Manifest {
             return Err(damaged(format!("{size} bytes are too many for a manifest")));
         }
         let bytes = fs::read(&path).map_err(failed)?;
-        serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|e| damaged(e.to_string()))
+        serde_json::from_slice(&bytes).map(Some).map_err(|e| damaged(e.to_string()))
     }
 
     /// The recorded file called `name`.

@@ -15,10 +15,7 @@ impl Platform {
     /// The platform this program was built for.
     #[must_use]
     pub fn current() -> Self {
-        Self {
-            os: std::env::consts::OS.into(),
-            arch: std::env::consts::ARCH.into(),
-        }
+        Self { os: std::env::consts::OS.into(), arch: std::env::consts::ARCH.into() }
     }
 }
 
@@ -35,10 +32,9 @@ impl FromStr for Platform {
         let known_os = ["linux", "macos", "windows", "android", "ios"];
         let known_arch = ["x86_64", "aarch64"];
         match text.split_once('-') {
-            Some((os, arch)) if known_os.contains(&os) && known_arch.contains(&arch) => Ok(Self {
-                os: os.into(),
-                arch: arch.into(),
-            }),
+            Some((os, arch)) if known_os.contains(&os) && known_arch.contains(&arch) => {
+                Ok(Self { os: os.into(), arch: arch.into() })
+            }
             _ => Err(format!("`{text}` is no platform such as linux-x86_64")),
         }
     }
@@ -58,21 +54,10 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_nonsense_is_refused() {
-        for name in [
-            "linux-x86_64",
-            "linux-aarch64",
-            "macos-aarch64",
-            "windows-x86_64",
-        ] {
+        for name in ["linux-x86_64", "linux-aarch64", "macos-aarch64", "windows-x86_64"] {
             assert_eq!(name.parse::<Platform>().unwrap().to_string(), name);
         }
-        for name in [
-            "",
-            "linux",
-            "x86_64-linux",
-            "linux-x86_64-gnu",
-            "plan9-x86_64",
-        ] {
+        for name in ["", "linux", "x86_64-linux", "linux-x86_64-gnu", "plan9-x86_64"] {
             assert!(name.parse::<Platform>().is_err(), "{name}");
         }
     }

@@ -27,10 +27,7 @@ impl Staging {
     /// When the models directory cannot be written.
     pub fn new(lock: &StoreLock) -> Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = lock
-            .root()
-            .join(INCOMING)
-            .join(format!("{}-{number}", std::process::id()));
+        let folder = lock.root().join(INCOMING).join(format!("{}-{number}", std::process::id()));
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(|e| Error::io("clear", &folder, e))?;
         }
@@ -51,12 +48,7 @@ impl Staging {
     pub fn begin(&self, name: &str, limit: u64) -> Result<StagedFile> {
         let path = self.folder.join(name);
         let file = File::create(&path).map_err(|e| Error::io("write", &path, e))?;
-        Ok(StagedFile {
-            path,
-            writer: HashingWriter::new(file),
-            left: limit,
-            limit,
-        })
+        Ok(StagedFile { path, writer: HashingWriter::new(file), left: limit, limit })
     }
 
     /// Takes over a finished file from elsewhere, without copying where the file system allows.
@@ -104,12 +96,7 @@ impl Staging {
     ///
     /// # Errors
     /// When the system refuses; a file that is not recorded is not handed out.
-    pub fn commit_file(
-        self,
-        store: &Store,
-        manifest: &mut Manifest,
-        file: ManifestFile,
-    ) -> Result<()> {
+    pub fn commit_file(self, store: &Store, manifest: &mut Manifest, file: ManifestFile) -> Result<()> {
         let folder = store.folder(&manifest.id);
         let (from, to) = (self.folder.join(&file.name), folder.join(&file.name));
         sync(&from)?;
@@ -118,8 +105,7 @@ impl Staging {
         manifest.files.push(file);
         write_manifest(&self.folder, manifest)?;
         let to = folder.join(MANIFEST);
-        fs::rename(self.folder.join(MANIFEST), &to)
-            .map_err(|e| Error::io("put in place", &to, e))?;
+        fs::rename(self.folder.join(MANIFEST), &to).map_err(|e| Error::io("put in place", &to, e))?;
         sync(&folder)
     }
 }
@@ -146,16 +132,11 @@ impl StagedFile {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(Error::io("read", from, e)),
             };
-            self.left = self
-                .left
-                .checked_sub(n as u64)
-                .ok_or_else(|| Error::Mismatch {
-                    path: self.path.clone(),
-                    problem: format!("there are more than {} bytes of it", self.limit),
-                })?;
-            self.writer
-                .write_all(&buffer[..n])
-                .map_err(|e| Error::io("write", &self.path, e))?;
+            self.left = self.left.checked_sub(n as u64).ok_or_else(|| Error::Mismatch {
+                path: self.path.clone(),
+                problem: format!("there are more than {} bytes of it", self.limit),
+            })?;
+            self.writer.write_all(&buffer[..n]).map_err(|e| Error::io("write", &self.path, e))?;
         }
     }
 
@@ -165,8 +146,7 @@ impl StagedFile {
     /// When the system refuses.
     pub fn finish(self) -> Result<(u64, Sha256)> {
         let (file, size, sha256) = self.writer.finish();
-        file.sync_all()
-            .map_err(|e| Error::io("write", &self.path, e))?;
+        file.sync_all().map_err(|e| Error::io("write", &self.path, e))?;
         Ok((size, sha256))
     }
 }
@@ -180,8 +160,7 @@ impl Drop for Staging {
 
 fn write_manifest(folder: &Path, manifest: &Manifest) -> Result<()> {
     let path = folder.join(MANIFEST);
-    let text =
-        serde_json::to_string_pretty(manifest).map_err(|e| Error::io("write", &path, e.into()))?;
+    let text = serde_json::to_string_pretty(manifest).map_err(|e| Error::io("write", &path, e.into()))?;
     fs::write(&path, text).map_err(|e| Error::io("write", &path, e))?;
     sync(&path)
 }
@@ -192,7 +171,5 @@ pub(crate) fn sync(path: &Path) -> Result<()> {
         // Windows cannot flush a folder; its journal keeps the order of renames.
         return Ok(());
     }
-    File::open(path)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| Error::io("write", path, e))
+    File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("write", path, e))
 }

@@ -76,11 +76,7 @@ impl Store {
     /// A models directory elsewhere, with a catalogue of one's own.
     #[must_use]
     pub fn new(root: PathBuf, catalogue: Catalogue) -> Self {
-        Self {
-            root,
-            catalogue: Arc::new(catalogue),
-            platform: Platform::current(),
-        }
+        Self { root, catalogue: Arc::new(catalogue), platform: Platform::current() }
     }
 
     /// The models directory.
@@ -129,13 +125,8 @@ impl Store {
         let command = self.command_for(id);
         let path = self.folder(id).join(name);
         let Some(file) = manifest.file(name) else {
-            let derived =
-                |model: &ModelEntry| model.derived.iter().any(|derived| derived.name == name);
-            let listed = |model: &ModelEntry| {
-                model
-                    .files_for(&self.platform)
-                    .any(|file| file.name == name)
-            };
+            let derived = |model: &ModelEntry| model.derived.iter().any(|derived| derived.name == name);
+            let listed = |model: &ModelEntry| model.files_for(&self.platform).any(|file| file.name == name);
             return Err(match self.catalogue.model(id) {
                 Some(model) if derived(model) => Error::Damaged {
                     path,
@@ -147,20 +138,12 @@ impl Store {
                     problem: "it was not part of the model when that was fetched".into(),
                     command,
                 },
-                _ => Error::UnknownFile {
-                    id: id.into(),
-                    name: name.into(),
-                    known: names(&manifest),
-                },
+                _ => Error::UnknownFile { id: id.into(), name: name.into(), known: names(&manifest) },
             });
         };
         match quick_problem(&path, file) {
             None => Ok(path),
-            Some(problem) => Err(Error::Damaged {
-                path,
-                problem,
-                command,
-            }),
+            Some(problem) => Err(Error::Damaged { path, problem, command }),
         }
     }
 
@@ -170,19 +153,10 @@ impl Store {
     /// As [`Store::file`], and when ONNX Runtime is not built for this platform.
     pub fn onnxruntime(&self) -> Result<PathBuf> {
         const ID: &str = "onnxruntime";
-        let model = self
-            .catalogue
-            .model(ID)
-            .ok_or_else(|| Error::UnknownModel { id: ID.into() })?;
+        let model = self.catalogue.model(ID).ok_or_else(|| Error::UnknownModel { id: ID.into() })?;
         self.check_supported(model)?;
-        let is_library = |name: &str| {
-            [".so", ".dylib", ".dll"]
-                .iter()
-                .any(|ending| name.contains(ending))
-        };
-        let library = model
-            .files_for(&self.platform)
-            .find(|file| is_library(&file.name));
+        let is_library = |name: &str| [".so", ".dylib", ".dll"].iter().any(|ending| name.contains(ending));
+        let library = model.files_for(&self.platform).find(|file| is_library(&file.name));
         let name = library.map_or("the library", |file| &file.name);
         self.file(ID, name)
     }
@@ -258,9 +232,7 @@ impl Store {
     /// As [`Store::list`].
     pub fn with_role(&self, role: Role) -> Result<Vec<String>> {
         let mut found = self.list()?;
-        found.retain(|listing| {
-            listing.role == role && matches!(listing.state, State::Whole | State::Incomplete(_))
-        });
+        found.retain(|listing| listing.role == role && matches!(listing.state, State::Whole | State::Incomplete(_)));
         found.sort_by_key(|listing| listing.origin == Origin::Catalogue);
         Ok(found.into_iter().map(|listing| listing.id).collect())
     }
@@ -276,11 +248,7 @@ impl Store {
             return Err(Error::UnknownModel { id: id.into() });
         }
         if !folder.exists() {
-            return Err(Error::Missing {
-                id: id.into(),
-                root: self.root.clone(),
-                command: self.command_for(id),
-            });
+            return Err(Error::Missing { id: id.into(), root: self.root.clone(), command: self.command_for(id) });
         }
         let lock = self.lock()?;
         // Out of sight in one step, so that nobody finds half of it.
@@ -296,11 +264,9 @@ impl Store {
         }
         match self.manifest(id)? {
             Some(manifest) => Ok(manifest),
-            None if self.catalogue.model(id).is_some() => Err(Error::Missing {
-                id: id.into(),
-                root: self.root.clone(),
-                command: self.command_for(id),
-            }),
+            None if self.catalogue.model(id).is_some() => {
+                Err(Error::Missing { id: id.into(), root: self.root.clone(), command: self.command_for(id) })
+            }
             None => Err(Error::UnknownModel { id: id.into() }),
         }
     }
@@ -308,20 +274,15 @@ impl Store {
     fn check_supported(&self, model: &ModelEntry) -> Result<()> {
         match model.unsupported_reason(&self.platform) {
             None => Ok(()),
-            Some(reason) => Err(Error::Unsupported {
-                id: model.id.clone(),
-                platform: self.platform.to_string(),
-                reason,
-            }),
+            Some(reason) => {
+                Err(Error::Unsupported { id: model.id.clone(), platform: self.platform.to_string(), reason })
+            }
         }
     }
 
     fn listing(&self, model: &ModelEntry) -> Result<Listing> {
         let mut packages = Vec::new();
-        for member in model
-            .files_for(&self.platform)
-            .flat_map(|file| file.sources.iter().flatten())
-        {
+        for member in model.files_for(&self.platform).flat_map(|file| file.sources.iter().flatten()) {
             if !packages.contains(&&member.package) {
                 packages.push(&member.package);
             }
@@ -330,9 +291,7 @@ impl Store {
             .iter()
             .copied()
             .filter(|key| {
-                let uses_it = |file: &crate::FileEntry| {
-                    file.sources[0].iter().any(|member| member.package == **key)
-                };
+                let uses_it = |file: &crate::FileEntry| file.sources[0].iter().any(|member| member.package == **key);
                 model.files_for(&self.platform).any(uses_it)
             })
             .collect();
@@ -353,11 +312,7 @@ impl Store {
                 .collect(),
             state: self.state(&model.id)?,
             size: manifest.map_or(planned, |manifest| manifest.size()),
-            download: first_choice
-                .iter()
-                .filter_map(package)
-                .map(|package| package.size)
-                .sum(),
+            download: first_choice.iter().filter_map(package).map(|package| package.size).sum(),
         })
     }
 
@@ -386,11 +341,7 @@ impl Store {
     }
 
     /// Goes through every file that should be there, and asks `problem_of` about each that is recorded.
-    fn examine(
-        &self,
-        id: &str,
-        problem_of: &mut dyn FnMut(&Path, &ManifestFile) -> Option<String>,
-    ) -> Result<State> {
+    fn examine(&self, id: &str, problem_of: &mut dyn FnMut(&Path, &ManifestFile) -> Option<String>) -> Result<State> {
         let model = self.catalogue.model(id);
         if let Some(reason) = model.and_then(|model| model.unsupported_reason(&self.platform)) {
             return Ok(State::Unsupported(reason));
@@ -408,10 +359,7 @@ impl Store {
             for file in model.files_for(&self.platform) {
                 match manifest.file(&file.name) {
                     Some(known) if known.sha256 == file.sha256 => {}
-                    Some(_) => problems.push(format!(
-                        "{}: it is another version than the catalogue's",
-                        file.name
-                    )),
+                    Some(_) => problems.push(format!("{}: it is another version than the catalogue's", file.name)),
                     None => absent.push(file.name.clone()),
                 }
             }
@@ -442,9 +390,7 @@ impl Store {
 fn quick_problem(path: &Path, file: &ManifestFile) -> Option<String> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Some("it is no file".into()),
-        Ok(found) if found.len() != file.size => {
-            Some(format!("it has {} bytes, not {}", found.len(), file.size))
-        }
+        Ok(found) if found.len() != file.size => Some(format!("it has {} bytes, not {}", found.len(), file.size)),
         Ok(_) => None,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Some("it is missing".into()),
         Err(e) => Some(e.to_string()),
@@ -452,10 +398,6 @@ fn quick_problem(path: &Path, file: &ManifestFile) -> Option<String> {
 }
 
 fn names(manifest: &Manifest) -> String {
-    let names: Vec<&str> = manifest
-        .files
-        .iter()
-        .map(|file| file.name.as_str())
-        .collect();
+    let names: Vec<&str> = manifest.files.iter().map(|file| file.name.as_str()).collect();
     names.join(", ")
 }

@@ -26,44 +26,30 @@ impl Archive {
     /// may have.
     pub(crate) fn open(client: Client, path: &Path, wanted: &HashMap<&str, u64>) -> Result<Self> {
         let file = File::open(path).map_err(|e| assets::Error::io("read", path, e))?;
-        let refused = |problem: String| Error::Archive {
-            path: path.to_owned(),
-            problem,
-        };
+        let refused = |problem: String| Error::Archive { path: path.to_owned(), problem };
         let content = match client {
             Client::Pip => {
-                let archive = zip::ZipArchive::new(BufReader::new(file))
-                    .map_err(|e| refused(e.to_string()))?;
+                let archive = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| refused(e.to_string()))?;
                 Content::Zip(Box::new(archive))
             }
             Client::Npm => Content::Tar(read_tar(file, wanted).map_err(refused)?),
         };
-        Ok(Self {
-            path: path.to_owned(),
-            content,
-        })
+        Ok(Self { path: path.to_owned(), content })
     }
 
     /// Appends the bytes of `member` to `file`, which knows how many it may take.
     pub(crate) fn copy(&mut self, member: &str, file: &mut StagedFile) -> Result<()> {
-        let refused = |problem: String| Error::Archive {
-            path: self.path.clone(),
-            problem,
-        };
+        let refused = |problem: String| Error::Archive { path: self.path.clone(), problem };
         match &mut self.content {
             Content::Zip(archive) => {
-                let mut entry = archive
-                    .by_name(member)
-                    .map_err(|e| refused(format!("{member}: {e}")))?;
+                let mut entry = archive.by_name(member).map_err(|e| refused(format!("{member}: {e}")))?;
                 if !entry.is_file() {
                     return Err(refused(format!("{member} is no file")));
                 }
                 file.append(&mut entry, &self.path)?;
             }
             Content::Tar(members) => {
-                let bytes = members
-                    .get(member)
-                    .ok_or_else(|| refused(format!("{member} is not in it")))?;
+                let bytes = members.get(member).ok_or_else(|| refused(format!("{member} is not in it")))?;
                 file.append(&mut bytes.as_slice(), &self.path)?;
             }
         }
@@ -71,10 +57,7 @@ impl Archive {
     }
 }
 
-fn read_tar(
-    file: File,
-    wanted: &HashMap<&str, u64>,
-) -> std::result::Result<HashMap<String, Vec<u8>>, String> {
+fn read_tar(file: File, wanted: &HashMap<&str, u64>) -> std::result::Result<HashMap<String, Vec<u8>>, String> {
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(BufReader::new(file)));
     let mut members = HashMap::new();
     for entry in archive.entries().map_err(|e| e.to_string())? {
@@ -90,10 +73,7 @@ fn read_tar(
         };
         let mut bytes = Vec::new();
         // One byte more than allowed, so that the excess is noticed when the file is written.
-        entry
-            .take(limit.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|e| e.to_string())?;
+        entry.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
         members.insert(name, bytes);
         if members.len() == wanted.len() {
             break;

@@ -73,11 +73,7 @@ pub(crate) fn download(
         RunError::Other(e) => e,
     })?;
     if !status.success() {
-        return Err(Error::ClientFailed {
-            program: name.into(),
-            what,
-            said: tail(&log),
-        });
+        return Err(Error::ClientFailed { program: name.into(), what, said: tail(&log) });
     }
     let path = out.join(&package.file);
     if path.is_file() {
@@ -92,16 +88,7 @@ pub(crate) fn download(
 
 fn pip(programs: &Programs, package: &Package, out: &Path) -> Result<Command> {
     let mut command = Command::new(&programs.python);
-    command.args([
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--no-cache-dir",
-        "--no-input",
-    ]);
+    command.args(["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input"]);
     command.args(["--disable-pip-version-check", "--progress-bar", "off"]);
     if pip_resumes(programs, &package.name)? {
         command.args(["--resume-retries", "10"]);
@@ -109,41 +96,24 @@ fn pip(programs: &Programs, package: &Package, out: &Path) -> Result<Command> {
     match &package.wheel {
         Some(wheel) => {
             let abi = format!("cp{}", wheel.python.replace('.', ""));
-            command.args([
-                "--python-version",
-                &wheel.python,
-                "--implementation",
-                "cp",
-                "--abi",
-                &abi,
-            ]);
+            command.args(["--python-version", &wheel.python, "--implementation", "cp", "--abi", &abi]);
             command.args(["--platform", &wheel.platform]);
         }
         None => {
             command.args(["--python-version", PYTHON]);
         }
     }
-    command
-        .arg("-d")
-        .arg(out)
-        .arg(format!("{}=={}", package.name, package.version));
+    command.arg("-d").arg(out).arg(format!("{}=={}", package.name, package.version));
     Ok(command)
 }
 
 /// Whether this pip can go on with a download that broke off. Also the moment to notice that there is no pip.
 fn pip_resumes(programs: &Programs, what: &str) -> Result<bool> {
     let mut command = Command::new(&programs.python);
-    command
-        .args(["-m", "pip", "--version"])
-        .stdin(Stdio::null());
-    let output = command
-        .output()
-        .map_err(|e| missing(&command, what, &e.to_string(), INSTALL_PIP))?;
+    command.args(["-m", "pip", "--version"]).stdin(Stdio::null());
+    let output = command.output().map_err(|e| missing(&command, what, &e.to_string(), INSTALL_PIP))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut version = text
-        .strip_prefix("pip ")
-        .unwrap_or_default()
-        .split(['.', ' ']);
+    let mut version = text.strip_prefix("pip ").unwrap_or_default().split(['.', ' ']);
     let mut number = || version.next().and_then(|part| part.parse::<u32>().ok());
     match (output.status.success(), number(), number()) {
         (true, Some(major), minor) => Ok((major, minor.unwrap_or(0)) >= (25, 1)),
@@ -153,17 +123,8 @@ fn pip_resumes(programs: &Programs, what: &str) -> Result<bool> {
 
 fn npm(programs: &Programs, package: &Package, out: &Path) -> Command {
     let mut command = Command::new(&programs.npm);
-    command.args([
-        "pack",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--no-update-notifier",
-        "--pack-destination",
-    ]);
-    command
-        .arg(out)
-        .arg(format!("{}@{}", package.name, package.version));
+    command.args(["pack", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--pack-destination"]);
+    command.arg(out).arg(format!("{}@{}", package.name, package.version));
     // Without a project around it, npm would take the settings of whatever folder it is started in.
     command.current_dir(out);
     command
@@ -229,11 +190,7 @@ fn missing(command: &Command, what: &str, problem: &str, install: &'static str) 
 fn tail(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4096)..]).into_owned();
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
         0 => "it said nothing".into(),
         n => lines[n.saturating_sub(3)..].join(" | "),

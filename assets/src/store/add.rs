@@ -32,9 +32,7 @@ impl Store {
         from: Option<&str>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<String> {
-        let path = path
-            .canonicalize()
-            .map_err(|e| Error::io("read", path, e))?;
+        let path = path.canonicalize().map_err(|e| Error::io("read", path, e))?;
         let (kind, files) = kind::detect(&path)?;
         let id = id_for(&path)?;
         if self.catalogue().model(&id).is_some() || self.folder(&id).exists() {
@@ -44,24 +42,16 @@ impl Store {
         let staging = Staging::new(&lock)?;
         let mut recorded = Vec::new();
         for file in files {
-            let Some(name) = file
-                .file_name()
-                .and_then(|name| name.to_str())
-                .filter(|name| is_file_name(name))
-            else {
+            let Some(name) = file.file_name().and_then(|name| name.to_str()).filter(|name| is_file_name(name)) else {
                 return Err(Error::NotAModel {
                     path: file,
-                    problem:
-                        "its name has characters other than letters, digits, dot, dash, underscore"
-                            .into(),
+                    problem: "its name has characters other than letters, digits, dot, dash, underscore".into(),
                 });
             };
             let (size, sha256) = match placing {
                 Placing::Copy => {
-                    let mut source = Watched {
-                        inner: File::open(&file).map_err(|e| Error::io("read", &file, e))?,
-                        progress,
-                    };
+                    let mut source =
+                        Watched { inner: File::open(&file).map_err(|e| Error::io("read", &file, e))?, progress };
                     let mut copy = staging.begin(name, u64::MAX)?;
                     copy.append(&mut source, &file)?;
                     copy.finish()?
@@ -72,12 +62,7 @@ impl Store {
                     Sha256::of_file(&to, progress)?
                 }
             };
-            recorded.push(ManifestFile {
-                name: name.into(),
-                size,
-                sha256,
-                recipe: None,
-            });
+            recorded.push(ManifestFile { name: name.into(), size, sha256, recipe: None });
         }
         let manifest = Manifest {
             id: id.clone(),
@@ -94,22 +79,12 @@ impl Store {
 
 /// The file's or directory's name in lower case, without the ending, with dashes for what an id cannot have.
 fn id_for(path: &Path) -> Result<String> {
-    let name = if path.is_dir() {
-        path.file_name()
-    } else {
-        path.file_stem()
-    };
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let id: String = name
         .unwrap_or_default()
         .to_string_lossy()
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c.to_ascii_lowercase() } else { '-' })
         .collect();
     let id = id.trim_matches(['-', '.', '_']).to_owned();
     if is_plain_name(&id) {

@@ -12,12 +12,21 @@ const LOCK: &str = ".lock";
 #[derive(Debug)]
 pub struct StoreLock {
     root: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl StoreLock {
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+}
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        // Only an empty folder can be removed; what an unfinished step left is cleared by the next lock.
+        let _ = fs::remove_dir(self.root.join(INCOMING));
+        // Closing alone would keep the lock while a child that is just being started still has a copy of the handle.
+        let _ = self.file.unlock();
     }
 }
 
@@ -38,9 +47,7 @@ impl Store {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked {
-                    root: self.root.clone(),
-                });
+                return Err(Error::Locked { root: self.root.clone() });
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", &path, e)),
         }
@@ -48,9 +55,6 @@ impl Store {
         if incoming.exists() {
             fs::remove_dir_all(&incoming).map_err(|e| Error::io("clear", &incoming, e))?;
         }
-        Ok(StoreLock {
-            root: self.root.clone(),
-            _file: file,
-        })
+        Ok(StoreLock { root: self.root.clone(), file })
     }
 }
