@@ -1,7 +1,10 @@
 //! Activations quantized to 8 bits, the other operand of every product.
 
 use crate::error::{Result, check_len};
-use crate::isa::Isa;
+use crate::isa::{Isa, dispatch};
+use crate::lanes::Lanes;
+use crate::pool::{Pool, SendPtr};
+use crate::reference::SMALLEST;
 
 /// Rows of activations as signed 8-bit codes with a scale per group; reused from call to call.
 ///
@@ -34,14 +37,7 @@ impl Activations {
     ///
     /// # Errors
     /// When `x` is not `n x cols` long.
-    pub fn quantize(
-        &mut self,
-        isa: Isa,
-        x: &[f32],
-        n: usize,
-        cols: usize,
-        group: usize,
-    ) -> Result<()> {
+    pub fn quantize(&mut self, isa: Isa, x: &[f32], n: usize, cols: usize, group: usize) -> Result<()> {
         check_len("x", x.len(), n * cols)?;
         self.resize(n, cols, group);
         let (groups, padded) = (self.groups(), self.padded());
@@ -55,6 +51,43 @@ impl Activations {
                 &mut self.sums[i * groups..][..groups],
             );
         }
+        Ok(())
+    }
+
+    /// As [`Activations::quantize`], rows shared among the threads of `pool`.
+    ///
+    /// # Errors
+    /// As [`Activations::quantize`].
+    #[expect(unsafe_code, reason = "threads write disjoint rows of three buffers")]
+    pub fn quantize_with(
+        &mut self,
+        isa: Isa,
+        x: &[f32],
+        n: usize,
+        cols: usize,
+        group: usize,
+        pool: &Pool,
+    ) -> Result<()> {
+        check_len("x", x.len(), n * cols)?;
+        self.resize(n, cols, group);
+        let (groups, padded) = (self.groups(), self.padded());
+        let (codes, scales, sums) =
+            (SendPtr(self.codes.as_mut_ptr()), SendPtr(self.scales.as_mut_ptr()), SendPtr(self.sums.as_mut_ptr()));
+        pool.run(&|worker| {
+            let (codes, scales, sums) = (&codes, &scales, &sums);
+            for i in worker.share(n) {
+                // SAFETY: `resize` made room for n rows, the buffers are borrowed for the whole call, and shares
+                // of rows are disjoint.
+                let (codes, scales, sums) = unsafe {
+                    (
+                        std::slice::from_raw_parts_mut(codes.0.add(i * padded), padded),
+                        std::slice::from_raw_parts_mut(scales.0.add(i * groups), groups),
+                        std::slice::from_raw_parts_mut(sums.0.add(i * groups), groups),
+                    )
+                };
+                quantize_row(isa, &x[i * cols..][..cols], group, codes, scales, sums);
+            }
+        });
         Ok(())
     }
 
@@ -87,15 +120,44 @@ impl Activations {
     }
 }
 
-/// Quantizes one row: `x: [cols]`, `codes: [groups x group]`, `scales` and `sums`: `[groups]`.
-pub(crate) fn quantize_row(
-    isa: Isa,
-    x: &[f32],
-    group: usize,
-    codes: &mut [i8],
-    scales: &mut [f32],
-    sums: &mut [f32],
-) {
-    let _ = isa;
-    crate::reference::quantize_row(x, group, codes, scales, sums);
+dispatch! {
+    /// Quantizes one row: `x: [cols]`, `codes: [groups x group]`, `scales` and `sums`: `[groups]`.
+    pub(crate) fn quantize_row(
+        x: &[f32],
+        group: usize,
+        codes: &mut [i8],
+        scales: &mut [f32],
+        sums: &mut [f32],
+    ) = quantize_row_body
+}
+
+#[inline(always)]
+fn quantize_row_body<V: Lanes>(x: &[f32], group: usize, codes: &mut [i8], scales: &mut [f32], sums: &mut [f32]) {
+    let outputs = codes.chunks_exact_mut(group).zip(scales).zip(sums);
+    for (x, ((codes, scale), sum)) in x.chunks(group).zip(outputs) {
+        let mut padded = [0.0; 64];
+        let x = if x.len() == group {
+            x
+        } else {
+            padded[..x.len()].copy_from_slice(x);
+            &padded[..group]
+        };
+        // x - x is zero for what is finite, NaN for what is not; it travels into the scale.
+        let (mut largest, mut damage) = (V::splat(0.0), V::splat(0.0));
+        for x in x.chunks_exact(16) {
+            let x = V::load(x);
+            largest = largest.max(x.abs());
+            damage = damage.add(x.sub(x));
+        }
+        let largest = largest.largest() + damage.sum();
+        let inverse = if largest > SMALLEST { 127.0 / largest } else { 0.0 };
+        let mut total = V::splat(0.0);
+        for (x, codes) in x.chunks_exact(16).zip(codes.chunks_exact_mut(16)) {
+            let code = V::load(x).mul(V::splat(inverse)).round();
+            total = total.add(code);
+            code.store_i8(codes);
+        }
+        *scale = largest / 127.0;
+        *sum = *scale * total.sum();
+    }
 }

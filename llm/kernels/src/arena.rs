@@ -3,10 +3,7 @@
 //! A model has a hundred matrices of about a megabyte. Each on its own huge pages would waste half a page
 //! per matrix, each on small pages costs TLB misses in the one loop that is bound by memory. So matrices are
 //! laid one after another in a few regions, in the order in which a forward pass reads them.
-#![expect(
-    unsafe_code,
-    reason = "anonymous memory maps, and exclusive ranges within them"
-)]
+#![expect(unsafe_code, reason = "anonymous memory maps, and exclusive ranges within them")]
 
 use crate::error::{Error, Result};
 use std::ptr::NonNull;
@@ -28,9 +25,7 @@ pub struct Arena {
 impl Arena {
     /// A zeroed block of `len` bytes, aligned to 64.
     pub fn alloc(&mut self, len: usize) -> Result<Block> {
-        let rounded = len
-            .checked_next_multiple_of(ALIGN)
-            .ok_or(Error::Memory { bytes: len })?;
+        let rounded = len.checked_next_multiple_of(ALIGN).ok_or(Error::Memory { bytes: len })?;
         let region = match &self.region {
             Some(region) if region.len - self.used >= rounded => region.clone(),
             _ => {
@@ -42,11 +37,7 @@ impl Arena {
         };
         let offset = self.used;
         self.used += rounded;
-        Ok(Block {
-            region,
-            offset,
-            len,
-        })
+        Ok(Block { region, offset, len })
     }
 }
 
@@ -70,9 +61,7 @@ impl Block {
     /// The bytes, to write.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`; `&mut self` makes the range exclusive.
-        unsafe {
-            std::slice::from_raw_parts_mut(self.region.ptr.as_ptr().add(self.offset), self.len)
-        }
+        unsafe { std::slice::from_raw_parts_mut(self.region.ptr.as_ptr().add(self.offset), self.len) }
     }
 }
 
@@ -102,16 +91,8 @@ impl Region {
         let map_len = len.checked_add(HUGE_PAGE).ok_or_else(memory)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a fresh anonymous map at an address of the kernel's choice touches no existing memory.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                map_len,
-                libc::PROT_READ | libc::PROT_WRITE,
-                flags,
-                -1,
-                0,
-            )
-        };
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), map_len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(memory());
         }
@@ -124,11 +105,7 @@ impl Region {
         unsafe {
             libc::madvise(ptr.as_ptr().cast(), len, libc::MADV_HUGEPAGE);
         }
-        Ok(Region {
-            ptr,
-            len,
-            map: Map { base, len: map_len },
-        })
+        Ok(Region { ptr, len, map: Map { base, len: map_len } })
     }
 }
 
@@ -155,11 +132,7 @@ impl Region {
         let layout = std::alloc::Layout::from_size_align(len, 4096).map_err(|_| memory())?;
         // SAFETY: len is at least REGION, so the layout is not of size zero.
         let ptr = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(memory)?;
-        Ok(Region {
-            ptr,
-            len,
-            map: Map { layout },
-        })
+        Ok(Region { ptr, len, map: Map { layout } })
     }
 }
 
@@ -178,10 +151,7 @@ mod tests {
     #[test]
     fn blocks_are_zeroed_aligned_and_apart() {
         let mut arena = Arena::default();
-        let mut blocks: Vec<Block> = [0, 1, 63, 64, 65, 5000]
-            .iter()
-            .map(|&n| arena.alloc(n).unwrap())
-            .collect();
+        let mut blocks: Vec<Block> = [0, 1, 63, 64, 65, 5000].iter().map(|&n| arena.alloc(n).unwrap()).collect();
         for (i, block) in blocks.iter_mut().enumerate() {
             assert_eq!(block.bytes().as_ptr() as usize % ALIGN, 0);
             assert!(block.bytes().iter().all(|&b| b == 0));

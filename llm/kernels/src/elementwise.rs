@@ -10,7 +10,7 @@ use crate::lanes::Lanes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RopeStyle {
     /// Element `i` with `i + half` (GPT-NeoX, Qwen, Gemma, Hugging Face Llama).
-    Half,
+    HalfSplit,
     /// Element `2 i` with `2 i + 1` (the original paper, Llama in GGUF).
     Interleaved,
 }
@@ -92,13 +92,7 @@ fn each_one<V: Lanes>(x: &mut [f32], f: impl Fn(V) -> V) {
 
 /// Folds `x` into sixteen lanes, the tail padded with `pad`; two chains hide the latency of an addition.
 #[inline(always)]
-fn fold<V: Lanes>(
-    x: &[f32],
-    pad: f32,
-    start: V,
-    f: impl Fn(V, V) -> V,
-    join: impl Fn(V, V) -> V,
-) -> V {
+fn fold<V: Lanes>(x: &[f32], pad: f32, start: V, f: impl Fn(V, V) -> V, join: impl Fn(V, V) -> V) -> V {
     let mut pairs = x.chunks_exact(32);
     let (mut a, mut b) = (start, start);
     for pair in &mut pairs {
@@ -176,10 +170,7 @@ fn gelu_body<V: Lanes>(x: &mut [f32]) {
         for c in [-1.453_152, 1.421_413_8, -0.284_496_74, 0.254_829_6] {
             p = p.mul_add(t, V::splat(c));
         }
-        let tail = p
-            .mul(t)
-            .mul(V::splat(0.0).sub(z).mul(z).exp())
-            .mul(V::splat(0.5));
+        let tail = p.mul(t).mul(V::splat(0.0).sub(z).mul(z).exp()).mul(V::splat(0.5));
         // x Phi(x): 1 - tail for positive x, tail for negative x.
         x.max(V::splat(0.0)).sub(x.abs().mul(tail))
     });
@@ -187,14 +178,7 @@ fn gelu_body<V: Lanes>(x: &mut [f32]) {
 
 #[inline(always)]
 fn softmax_body<V: Lanes>(x: &mut [f32]) {
-    let largest = fold(
-        x,
-        f32::NEG_INFINITY,
-        V::splat(f32::NEG_INFINITY),
-        V::max,
-        V::max,
-    )
-    .largest();
+    let largest = fold(x, f32::NEG_INFINITY, V::splat(f32::NEG_INFINITY), V::max, V::max).largest();
     each_one(x, |v: V| v.sub(V::splat(largest)).exp());
     let total = fold(x, 0.0, V::splat(0.0), V::add, V::add).sum();
     scale_body::<V>(x, 1.0 / total);
@@ -215,7 +199,7 @@ pub(crate) fn rope_body<V: Lanes>(head: &mut [f32], cos: &[f32], sin: &[f32], st
     let half = cos.len();
     let sin = &sin[..half];
     match style {
-        RopeStyle::Half => {
+        RopeStyle::HalfSplit => {
             let (a, rest) = head.split_at_mut(half);
             let b = &mut rest[..half];
             let whole = half / 16 * 16;
@@ -230,10 +214,7 @@ pub(crate) fn rope_body<V: Lanes>(head: &mut [f32], cos: &[f32], sin: &[f32], st
             }
         }
         RopeStyle::Interleaved => {
-            for (pair, (c, s)) in head[..2 * half]
-                .chunks_exact_mut(2)
-                .zip(cos.iter().zip(sin))
-            {
+            for (pair, (c, s)) in head[..2 * half].chunks_exact_mut(2).zip(cos.iter().zip(sin)) {
                 (pair[0], pair[1]) = (pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c);
             }
         }

@@ -31,9 +31,7 @@ pub enum Error {
         why: &'static str,
     },
     /// The operating system gave no memory.
-    #[error(
-        "no memory for {bytes} bytes of packed weights; close other programs or choose a smaller model"
-    )]
+    #[error("no memory for {bytes} bytes of packed weights; close other programs or choose a smaller model")]
     Memory {
         /// How much was asked for.
         bytes: usize,
@@ -66,13 +64,5 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Checks the length of a slice against its shape.
 pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Result<()> {
-    if got == expected {
-        Ok(())
-    } else {
-        Err(Error::Length {
-            what,
-            got,
-            expected,
-        })
-    }
+    if got == expected { Ok(()) } else { Err(Error::Length { what, got, expected }) }
 }

@@ -89,22 +89,11 @@ impl Isa {
                     .iter()
                     .copied()
                     .find(|isa| isa.name() == asked)
-                    .ok_or_else(|| {
-                        (
-                            asked,
-                            available
-                                .iter()
-                                .map(|isa| isa.name())
-                                .collect::<Vec<_>>()
-                                .join(", "),
-                        )
-                    }),
+                    .ok_or_else(|| (asked, available.iter().map(|isa| isa.name()).collect::<Vec<_>>().join(", "))),
                 _ => Ok(available.last().copied().unwrap_or(Isa::Scalar)),
             }
         });
-        choice
-            .clone()
-            .map_err(|(asked, available)| Error::Isa { asked, available })
+        choice.clone().map_err(|(asked, available)| Error::Isa { asked, available })
     }
 
     /// The name used in `POCKET_VOICE_ISA` and in reports.

@@ -4,10 +4,7 @@
 //! Every method is inlined into a function compiled for the instruction set (see [`crate::isa::dispatch`]).
 //! A value of a vector type comes only from the methods here, which are reached only through such a function,
 //! so the CPU has the instructions.
-#![allow(
-    unsafe_code,
-    reason = "vector intrinsics, and loads and stores through checked slices"
-)]
+#![allow(unsafe_code, reason = "vector intrinsics, and loads and stores through checked slices")]
 
 use half::f16;
 
@@ -18,6 +15,8 @@ pub(crate) trait Lanes: Copy {
     fn load(s: &[f32]) -> Self;
     fn load_f16(s: &[f16]) -> Self;
     fn store(self, s: &mut [f32]);
+    /// Stores integral values in -128..=127.
+    fn store_i8(self, s: &mut [i8]);
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
@@ -46,21 +45,14 @@ pub(crate) trait Lanes: Copy {
         for i in 0..8 {
             eight[i] = a[i] + a[i + 8];
         }
-        let four = [
-            eight[0] + eight[4],
-            eight[1] + eight[5],
-            eight[2] + eight[6],
-            eight[3] + eight[7],
-        ];
+        let four = [eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]];
         (four[0] + four[2]) + (four[1] + four[3])
     }
 
     /// Largest lane.
     #[inline(always)]
     fn largest(self) -> f32 {
-        self.to_array()
-            .into_iter()
-            .fold(f32::NEG_INFINITY, f32::max)
+        self.to_array().into_iter().fold(f32::NEG_INFINITY, f32::max)
     }
 
     #[inline(always)]
@@ -78,18 +70,10 @@ pub(crate) trait Lanes: Copy {
         let r = n.mul_add(Self::splat(2.121_944_4e-4), r);
         // Polynomial of Cephes' expf.
         let mut p = Self::splat(1.987_569_1e-4);
-        for c in [
-            1.398_199_9e-3,
-            8.333_452e-3,
-            4.166_579_6e-2,
-            1.666_666_5e-1,
-            0.5,
-        ] {
+        for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
             p = p.mul_add(r, Self::splat(c));
         }
-        p.mul_add(r.mul(r), r)
-            .add(Self::splat(1.0))
-            .scale_by_power(n)
+        p.mul_add(r.mul(r), r).add(Self::splat(1.0)).scale_by_power(n)
     }
 }
 
@@ -109,6 +93,10 @@ impl Lanes for [f32; 16] {
     #[inline(always)]
     fn store(self, s: &mut [f32]) {
         s[..16].copy_from_slice(&self);
+    }
+    #[inline(always)]
+    fn store_i8(self, s: &mut [i8]) {
+        s[..16].copy_from_slice(&self.map(|v| v as i8));
     }
     #[inline(always)]
     fn add(self, o: Self) -> Self {
@@ -193,6 +181,12 @@ mod x86 {
             unsafe { _mm512_storeu_ps(s.as_mut_ptr(), self.0) }
         }
         #[inline(always)]
+        fn store_i8(self, s: &mut [i8]) {
+            let s = &mut s[..16];
+            // SAFETY: sixteen bytes, checked above; the CPU has AVX-512, see the module's docs.
+            unsafe { _mm_storeu_si128(s.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(self.0))) }
+        }
+        #[inline(always)]
         fn add(self, o: Self) -> Self {
             F32x16(have!(_mm512_add_ps(self.0, o.0)))
         }
@@ -232,7 +226,7 @@ mod x86 {
 
     /// Two AVX registers.
     #[derive(Clone, Copy)]
-    pub(crate) struct F32x8x2(__m256, __m256);
+    pub(crate) struct F32x8x2(pub(crate) __m256, pub(crate) __m256);
 
     impl F32x8x2 {
         #[inline(always)]
@@ -251,12 +245,7 @@ mod x86 {
         fn load(s: &[f32]) -> Self {
             let s = &s[..16];
             // SAFETY: sixteen floats, checked above; the CPU has AVX, see the module's docs.
-            unsafe {
-                F32x8x2(
-                    _mm256_loadu_ps(s.as_ptr()),
-                    _mm256_loadu_ps(s.as_ptr().add(8)),
-                )
-            }
+            unsafe { F32x8x2(_mm256_loadu_ps(s.as_ptr()), _mm256_loadu_ps(s.as_ptr().add(8))) }
         }
         #[inline(always)]
         fn load_f16(s: &[f16]) -> Self {
@@ -276,6 +265,18 @@ mod x86 {
             unsafe {
                 _mm256_storeu_ps(s.as_mut_ptr(), self.0);
                 _mm256_storeu_ps(s.as_mut_ptr().add(8), self.1);
+            }
+        }
+        #[inline(always)]
+        fn store_i8(self, s: &mut [i8]) {
+            let s = &mut s[..16];
+            // SAFETY: sixteen bytes, checked above; the CPU has AVX2, see the module's docs.
+            unsafe {
+                let words = _mm256_packs_epi32(_mm256_cvtps_epi32(self.0), _mm256_cvtps_epi32(self.1));
+                // The pack works within 128-bit halves: quarters come out as 0 2 1 3.
+                let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(words);
+                let bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+                _mm_storeu_si128(s.as_mut_ptr().cast(), bytes);
             }
         }
         #[inline(always)]
@@ -304,31 +305,18 @@ mod x86 {
         }
         #[inline(always)]
         fn mul_add(self, a: Self, b: Self) -> Self {
-            have!(F32x8x2(
-                _mm256_fmadd_ps(self.0, a.0, b.0),
-                _mm256_fmadd_ps(self.1, a.1, b.1)
-            ))
+            have!(F32x8x2(_mm256_fmadd_ps(self.0, a.0, b.0), _mm256_fmadd_ps(self.1, a.1, b.1)))
         }
         #[inline(always)]
         fn scale_by_power(self, n: Self) -> Self {
             self.map(n, |x, n| {
-                let n = have!(_mm256_add_epi32(
-                    _mm256_cvtps_epi32(n),
-                    _mm256_set1_epi32(127)
-                ));
-                have!(_mm256_mul_ps(
-                    x,
-                    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(n))
-                ))
+                let n = have!(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)));
+                have!(_mm256_mul_ps(x, _mm256_castsi256_ps(_mm256_slli_epi32::<23>(n))))
             })
         }
         #[inline(always)]
         fn round(self) -> Self {
-            self.map(self, |a, _| {
-                have!(_mm256_round_ps::<
-                    { _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC },
-                >(a))
-            })
+            self.map(self, |a, _| have!(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a)))
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod activations;
 mod arena;
+mod dot;
 pub mod elementwise;
 mod error;
 mod isa;
@@ -15,6 +16,7 @@ mod linear;
 mod matrix;
 mod packing;
 mod pool;
+mod product;
 pub mod reference;
 #[cfg(test)]
 mod testing;

@@ -5,25 +5,22 @@ use crate::error::{Error, Result, check_len};
 use crate::isa::Isa;
 use crate::matrix::Matrix;
 use crate::pool::Pool;
+use crate::product::{Finish, Out, Unpacked, product};
 
 /// `out = x W^T` with `x: [n, cols]` and `out: [n, rows]`, both row-major; quantizes `x` to 8 bits per group.
 ///
 /// Convenience for callers with large batches: allocates the quantized activations. See
-/// [`matmul_quantized`] for a form that allocates nothing.
+/// [`matmul_quantized`] for a form that reuses them.
 ///
 /// # Errors
 /// When a length does not fit, or `POCKET_VOICE_ISA` names an instruction set that is not available.
 pub fn matmul(m: &Matrix, x: &[f32], out: &mut [f32], pool: &Pool) -> Result<()> {
     if !x.len().is_multiple_of(m.cols) {
-        return Err(Error::Length {
-            what: "x",
-            got: x.len(),
-            expected: x.len().next_multiple_of(m.cols),
-        });
+        return Err(Error::Length { what: "x", got: x.len(), expected: x.len().next_multiple_of(m.cols) });
     }
     let isa = Isa::choose()?;
     let mut activations = Activations::default();
-    activations.quantize(isa, x, x.len() / m.cols, m.cols, m.format.group)?;
+    activations.quantize_with(isa, x, x.len() / m.cols, m.cols, m.format.group, pool)?;
     matmul_quantized(isa, m, &activations, out, pool)
 }
 
@@ -31,17 +28,20 @@ pub fn matmul(m: &Matrix, x: &[f32], out: &mut [f32], pool: &Pool) -> Result<()>
 ///
 /// # Errors
 /// When columns, group or the length of `out` do not fit.
-pub fn matmul_quantized(
-    isa: Isa,
-    m: &Matrix,
-    x: &Activations,
-    out: &mut [f32],
-    pool: &Pool,
-) -> Result<()> {
+#[expect(unsafe_code, reason = "threads write disjoint columns of one buffer")]
+pub fn matmul_quantized(isa: Isa, m: &Matrix, x: &Activations, out: &mut [f32], pool: &Pool) -> Result<()> {
     check_len("activation columns", x.cols, m.cols)?;
     check_len("activation group", x.group, m.format.group)?;
     check_len("out", out.len(), x.n * m.rows)?;
-    let _ = (isa, pool);
-    crate::reference::matmul(m, x, out);
+    let sink = Out { ptr: out.as_mut_ptr(), stride: m.rows, column: 0, width: m.rows, finish: Finish::Store };
+    pool.run(&|worker| {
+        let sink = &sink;
+        // SAFETY: `out` has n rows of stride floats (checked above) and is borrowed for the whole call; shares
+        // of panels are disjoint, hence so are the columns.
+        unsafe { product(isa, m, x, worker.share(m.panels()), *sink, &mut Unpacked::default()) }
+    });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ use std::fmt;
 /// Rows per panel.
 pub const PANEL_ROWS: usize = 16;
 /// Bytes per step of codes: one lane of four bytes for each row of a panel.
-pub const STEP: usize = 4 * PANEL_ROWS;
+pub(crate) const STEP: usize = 4 * PANEL_ROWS;
 
 /// Width of a weight code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,41 +58,17 @@ pub struct Format {
 
 impl Format {
     /// 4-bit codes with scale and minimum per 32: 5 bits a weight (GGUF Q4_1).
-    pub const INT4_MIN_32: Format = Format {
-        bits: Bits::Four,
-        group: 32,
-        minimum: Minimum::Stored,
-    };
+    pub const INT4_MIN_32: Format = Format { bits: Bits::Four, group: 32, minimum: Minimum::Stored };
     /// 4-bit codes with scale and minimum per 64: 4.5 bits a weight (MNN, and Q4_1 made from it).
-    pub const INT4_MIN_64: Format = Format {
-        bits: Bits::Four,
-        group: 64,
-        minimum: Minimum::Stored,
-    };
+    pub const INT4_MIN_64: Format = Format { bits: Bits::Four, group: 64, minimum: Minimum::Stored };
     /// 4-bit codes around 8 with a scale per 32: 4.5 bits a weight (GGUF Q4_0).
-    pub const INT4_SYM_32: Format = Format {
-        bits: Bits::Four,
-        group: 32,
-        minimum: Minimum::Implied,
-    };
+    pub const INT4_SYM_32: Format = Format { bits: Bits::Four, group: 32, minimum: Minimum::Implied };
     /// 8-bit codes around 128 with a scale per 32: 8.5 bits a weight (GGUF Q8_0).
-    pub const INT8_32: Format = Format {
-        bits: Bits::Eight,
-        group: 32,
-        minimum: Minimum::Implied,
-    };
+    pub const INT8_32: Format = Format { bits: Bits::Eight, group: 32, minimum: Minimum::Implied };
     /// 8-bit codes around 128 with a scale per 64: 8.25 bits a weight.
-    pub const INT8_64: Format = Format {
-        bits: Bits::Eight,
-        group: 64,
-        minimum: Minimum::Implied,
-    };
+    pub const INT8_64: Format = Format { bits: Bits::Eight, group: 64, minimum: Minimum::Implied };
     /// 8-bit codes with scale and minimum per 64: 8.5 bits a weight (MNN 8 bit).
-    pub const INT8_MIN_64: Format = Format {
-        bits: Bits::Eight,
-        group: 64,
-        minimum: Minimum::Stored,
-    };
+    pub const INT8_MIN_64: Format = Format { bits: Bits::Eight, group: 64, minimum: Minimum::Stored };
 
     /// The code that stands for zero when the minimum is implied.
     pub const fn zero(self) -> f32 {
@@ -123,11 +99,7 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = if self.bits == Bits::Four { 4 } else { 8 };
-        let minimum = if self.minimum == Minimum::Stored {
-            "+min"
-        } else {
-            ""
-        };
+        let minimum = if self.minimum == Minimum::Stored { "+min" } else { "" };
         write!(f, "int{bits}{minimum}/{}", self.group)
     }
 }
@@ -188,11 +160,7 @@ impl Matrix {
     /// When `row` is out of range or `out` has another length.
     pub fn dequantize_row(&self, row: usize, out: &mut [f32]) -> Result<()> {
         if row >= self.rows {
-            return Err(Error::Range {
-                what: "row",
-                value: row,
-                range: "the matrix",
-            });
+            return Err(Error::Range { what: "row", value: row, range: "the matrix" });
         }
         crate::error::check_len("out", out.len(), self.cols)?;
         let panel = &self.data()[row / PANEL_ROWS * self.panel_bytes()..][..self.panel_bytes()];

@@ -45,10 +45,7 @@ impl Source<'_> {
 /// True if every pair of Q4_1 blocks along `blocks` shares scale and minimum, so that groups of 64 hold it
 /// exactly in 4.5 instead of 5 bits a weight. `cols` must be a multiple of 64 for pairs to stay in their row.
 pub fn q4_1_has_groups_of_64(blocks: &[u8], cols: usize) -> bool {
-    cols.is_multiple_of(64)
-        && blocks
-            .chunks_exact(40)
-            .all(|pair| pair[..4] == pair[20..24])
+    cols.is_multiple_of(64) && blocks.chunks_exact(40).all(|pair| pair[..4] == pair[20..24])
 }
 
 /// Fills a [`Matrix`] stripe by stripe, so that a caller can give back the file's pages in between.
@@ -66,30 +63,15 @@ impl Packer {
     pub fn new(arena: &mut Arena, format: Format, rows: usize, cols: usize) -> Result<Self> {
         for (what, value) in [("rows", rows), ("cols", cols)] {
             if value == 0 || value > 1 << 28 {
-                return Err(Error::Range {
-                    what,
-                    value,
-                    range: "1 to 2^28",
-                });
+                return Err(Error::Range { what, value, range: "1 to 2^28" });
             }
         }
         if format.group != 32 && format.group != 64 {
-            return Err(Error::Range {
-                what: "group",
-                value: format.group,
-                range: "32 or 64",
-            });
+            return Err(Error::Range { what: "group", value: format.group, range: "32 or 64" });
         }
         let panel = cols.div_ceil(format.group) * format.group_bytes();
-        let bytes = panel
-            .checked_mul(rows.div_ceil(PANEL_ROWS))
-            .ok_or(Error::Memory { bytes: usize::MAX })?;
-        let matrix = Matrix {
-            rows,
-            cols,
-            format,
-            block: arena.alloc(bytes)?,
-        };
+        let bytes = panel.checked_mul(rows.div_ceil(PANEL_ROWS)).ok_or(Error::Memory { bytes: usize::MAX })?;
+        let matrix = Matrix { rows, cols, format, block: arena.alloc(bytes)? };
         Ok(Packer { matrix, filled: 0 })
     }
 
@@ -102,11 +84,7 @@ impl Packer {
     pub fn append(&mut self, source: Source<'_>, rows: usize, pool: &Pool) -> Result<()> {
         let m = &mut self.matrix;
         if rows > m.rows - self.filled {
-            return Err(Error::Length {
-                what: "rows",
-                got: self.filled + rows,
-                expected: m.rows,
-            });
+            return Err(Error::Length { what: "rows", got: self.filled + rows, expected: m.rows });
         }
         check_source(&source, m.format, rows, m.cols)?;
         let (first, format, cols, panel_bytes) = (self.filled, m.format, m.cols, m.panel_bytes());
@@ -116,17 +94,7 @@ impl Packer {
             let panel = panels.start + panel;
             let begin = (panel * PANEL_ROWS).max(first);
             let end = ((panel + 1) * PANEL_ROWS).min(first + rows);
-            (begin..end).try_for_each(|row| {
-                pack_row(
-                    &source,
-                    row - first,
-                    cols,
-                    format,
-                    bytes,
-                    row % PANEL_ROWS,
-                    row,
-                )
-            })
+            (begin..end).try_for_each(|row| pack_row(&source, row - first, cols, format, bytes, row % PANEL_ROWS, row))
         });
         self.filled += rows;
         results
@@ -149,11 +117,7 @@ impl Matrix {
     /// # Errors
     /// When `weights` has another length, or one of them is not finite.
     pub fn from_f32_int8(rows: usize, cols: usize, weights: &[f32]) -> Result<Matrix> {
-        let format = if cols.is_multiple_of(64) {
-            Format::INT8_64
-        } else {
-            Format::INT8_32
-        };
+        let format = if cols.is_multiple_of(64) { Format::INT8_64 } else { Format::INT8_32 };
         Matrix::from_f32(rows, cols, weights, format)
     }
 
@@ -169,13 +133,7 @@ impl Matrix {
 }
 
 fn check_source(source: &Source<'_>, format: Format, rows: usize, cols: usize) -> Result<()> {
-    let fail = |why| {
-        Err(Error::Format {
-            source_kind: source.kind(),
-            format: format.to_string(),
-            why,
-        })
-    };
+    let fail = |why| Err(Error::Format { source_kind: source.kind(), format: format.to_string(), why });
     let blocks = |block_bytes: usize| rows * (cols / 32) * block_bytes;
     match *source {
         Source::F32(w) => return check_len("weights", w.len(), rows * cols),
@@ -185,11 +143,7 @@ fn check_source(source: &Source<'_>, format: Format, rows: usize, cols: usize) -
         Source::Q4_0(b) => check_len("Q4_0 blocks", b.len(), blocks(18))?,
         Source::Q4_1(b) => check_len("Q4_1 blocks", b.len(), blocks(20))?,
         Source::Q8_0(b) => check_len("Q8_0 blocks", b.len(), blocks(34))?,
-        Source::Codes {
-            codes,
-            scales,
-            minima,
-        } => {
+        Source::Codes { codes, scales, minima } => {
             check_len("codes", codes.len(), rows * cols)?;
             check_len("scales", scales.len(), rows * cols.div_ceil(format.group))?;
             check_len("minima", minima.len(), scales.len())?;
@@ -200,13 +154,7 @@ fn check_source(source: &Source<'_>, format: Format, rows: usize, cols: usize) -
         (Source::Q4_0(_) | Source::Q4_1(_), Format::INT4_MIN_32) => Ok(()),
         (Source::Q4_1(b), Format::INT4_MIN_64) if q4_1_has_groups_of_64(b, cols) => Ok(()),
         (Source::Q4_1(_), Format::INT4_MIN_64) => fail("neighbouring blocks differ"),
-        (
-            Source::Codes { .. },
-            Format {
-                minimum: Minimum::Stored,
-                ..
-            },
-        ) => Ok(()),
+        (Source::Codes { .. }, Format { minimum: Minimum::Stored, .. }) => Ok(()),
         (Source::Codes { .. }, _) => fail("it has minima and the format has none"),
         _ => fail("the codes would change"),
     }
@@ -244,15 +192,11 @@ fn pack_row(
             }
             Source::Q4_1(b) => {
                 let first = index * (cols / 32) + g * (group / 32);
-                for (i, out) in out[..format.code_bytes()]
-                    .chunks_exact_mut(4 * STEP)
-                    .enumerate()
-                {
+                for (i, out) in out[..format.code_bytes()].chunks_exact_mut(4 * STEP).enumerate() {
                     pack_nibbles(&b[(first + i) * 20 + 4..][..16], out, lane);
                 }
                 let block = &b[first * 20..][..4];
-                write_scale(out, format, lane, half(block, 0), half(block, 2))
-                    .ok_or_else(not_finite)?;
+                write_scale(out, format, lane, half(block, 0), half(block, 2)).ok_or_else(not_finite)?;
                 continue;
             }
             Source::Q8_0(b) => {
@@ -262,11 +206,7 @@ fn pack_row(
                 }
                 (half(block, 0), f16::ZERO)
             }
-            Source::Codes {
-                codes: c,
-                scales,
-                minima,
-            } => {
+            Source::Codes { codes: c, scales, minima } => {
                 codes[..width].copy_from_slice(&c[index * cols + g * group..][..width]);
                 if format.bits == Bits::Four && codes[..width].iter().any(|&c| c > 15) {
                     return Err(Error::Format {
@@ -280,24 +220,14 @@ fn pack_row(
             }
         };
         // Padding takes the code of zero, so that a dequantized pad is zero in symmetric formats.
-        codes[width..].fill(if format.minimum == Minimum::Implied {
-            format.zero() as u8
-        } else {
-            0
-        });
+        codes[width..].fill(if format.minimum == Minimum::Implied { format.zero() as u8 } else { 0 });
         pack_codes(&codes[..group], format.bits, out, lane);
         write_scale(out, format, lane, scale, minimum).ok_or_else(not_finite)?;
     }
     Ok(())
 }
 
-fn write_scale(
-    out: &mut [u8],
-    format: Format,
-    lane: usize,
-    scale: f16,
-    minimum: f16,
-) -> Option<()> {
+fn write_scale(out: &mut [u8], format: Format, lane: usize, scale: f16, minimum: f16) -> Option<()> {
     let at = format.code_bytes() + 2 * lane;
     out[at..at + 2].copy_from_slice(&scale.to_le_bytes());
     if format.minimum == Minimum::Stored {
@@ -355,19 +285,11 @@ fn quantize_group(w: &[f32], format: Format, codes: &mut [u8; 64]) -> Option<(f1
             let high = w.iter().fold(0.0f32, |m, &v| m.max(v));
             let scale = f16::from_f32((high - low) / most);
             let minimum = f16::from_f32(low);
-            let zero = if scale > f16::ZERO {
-                -minimum.to_f32() / scale.to_f32()
-            } else {
-                0.0
-            };
+            let zero = if scale > f16::ZERO { -minimum.to_f32() / scale.to_f32() } else { 0.0 };
             (scale, minimum, zero)
         }
     };
-    let inverse = if scale > f16::ZERO {
-        scale.to_f32().recip()
-    } else {
-        0.0
-    };
+    let inverse = if scale > f16::ZERO { scale.to_f32().recip() } else { 0.0 };
     for (code, &w) in codes.iter_mut().zip(w) {
         *code = (w * inverse + zero).round_ties_even().clamp(0.0, most) as u8;
     }

@@ -4,10 +4,7 @@
 //! costs more than most of them. So a worker that finished spins for [`SPIN`] before it parks. Work is
 //! divided by thread index and the same thread gets the same rows each time, so what a core's caches hold of
 //! small matrices stays useful. The number of threads can change between jobs, also in mid-generation.
-#![expect(
-    unsafe_code,
-    reason = "jobs borrow from the caller's stack; disjoint chunks of one slice"
-)]
+#![expect(unsafe_code, reason = "jobs borrow from the caller's stack; disjoint chunks of one slice")]
 
 use crate::error::{Error, Result};
 use std::cell::UnsafeCell;
@@ -91,10 +88,7 @@ impl Pool {
     /// # Errors
     /// When `threads` is 0 or above [`MAX_THREADS`], or a thread cannot be started.
     pub fn new(threads: usize) -> Result<Self> {
-        let pool = Pool {
-            threads: AtomicUsize::new(1),
-            workers: Mutex::default(),
-        };
+        let pool = Pool { threads: AtomicUsize::new(1), workers: Mutex::default() };
         pool.set_threads(threads)?;
         Ok(pool)
     }
@@ -110,11 +104,7 @@ impl Pool {
     /// As [`Pool::new`].
     pub fn set_threads(&self, threads: usize) -> Result<()> {
         if threads == 0 || threads > MAX_THREADS {
-            return Err(Error::Range {
-                what: "threads",
-                value: threads,
-                range: "1 to 64",
-            });
+            return Err(Error::Range { what: "threads", value: threads, range: "1 to 64" });
         }
         let mut workers = self.lock();
         while workers.len() + 1 < threads {
@@ -136,20 +126,11 @@ impl Pool {
         // SAFETY: only the lifetime changes. Each worker that gets the pointer is waited for below, also if
         // the caller's own share panics, so it is not used after `job` ends.
         let run = unsafe {
-            std::mem::transmute::<
-                *const (dyn Fn(Worker) + Sync + '_),
-                *const (dyn Fn(Worker) + Sync + 'static),
-            >(job)
+            std::mem::transmute::<*const (dyn Fn(Worker) + Sync + '_), *const (dyn Fn(Worker) + Sync + 'static)>(job)
         };
         let active = &workers[..count - 1];
         for (i, handle) in active.iter().enumerate() {
-            handle.post(Job {
-                run,
-                worker: Worker {
-                    index: i + 1,
-                    count,
-                },
-            });
+            handle.post(Job { run, worker: Worker { index: i + 1, count } });
         }
         let own = catch_unwind(AssertUnwindSafe(|| job(Worker { index: 0, count })));
         let panicked = active.iter().fold(false, |any, handle| any | handle.wait());
@@ -182,19 +163,14 @@ impl Pool {
                 let begin = chunk * len;
                 // SAFETY: chunks lie inside `data`, which is borrowed for the whole call, and no two overlap:
                 // shares are disjoint.
-                let slice = unsafe {
-                    std::slice::from_raw_parts_mut(base.0.add(begin), len.min(total - begin))
-                };
+                let slice = unsafe { std::slice::from_raw_parts_mut(base.0.add(begin), len.min(total - begin)) };
                 if let Err(error) = f(chunk, slice) {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                     return;
                 }
             }
         });
-        failure
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map_or(Ok(()), Err)
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Handle>> {
@@ -234,14 +210,8 @@ impl Handle {
             job: UnsafeCell::new(None),
         });
         let theirs = mailbox.clone();
-        let join = std::thread::Builder::new()
-            .name(format!("kernels-{index}"))
-            .spawn(move || theirs.work())?;
-        Ok(Handle {
-            mailbox,
-            thread: join.thread().clone(),
-            join: Some(join),
-        })
+        let join = std::thread::Builder::new().name(format!("kernels-{index}")).spawn(move || theirs.work())?;
+        Ok(Handle { mailbox, thread: join.thread().clone(), join: Some(join) })
     }
 
     fn post(&self, job: Job) {
@@ -355,9 +325,7 @@ mod tests {
     #[test]
     fn shares_cover_everything_once() {
         for (n, count) in [(0, 1), (1, 2), (7, 3), (64, 5)] {
-            let all: Vec<usize> = (0..count)
-                .flat_map(|index| Worker { index, count }.share(n))
-                .collect();
+            let all: Vec<usize> = (0..count).flat_map(|index| Worker { index, count }.share(n)).collect();
             assert_eq!(all, (0..n).collect::<Vec<_>>());
         }
     }
@@ -374,11 +342,7 @@ mod tests {
             .unwrap();
             assert!(data.iter().enumerate().all(|(i, &v)| v == 1 + i as u32 / 3));
         }
-        let failed = pool.map_chunks(
-            &mut [0; 8],
-            1,
-            |i, _| if i == 5 { Err("five") } else { Ok(()) },
-        );
+        let failed = pool.map_chunks(&mut [0; 8], 1, |i, _| if i == 5 { Err("five") } else { Ok(()) });
         assert_eq!(failed, Err("five"));
     }
 

@@ -9,28 +9,12 @@ pub const SMALLEST: f32 = 1e-30;
 /// Quantizes one row of activations; see [`Activations`].
 ///
 /// A group that holds NaN gets a NaN scale, so damage shows in the output and not as a plausible number.
-pub fn quantize_row(
-    x: &[f32],
-    group: usize,
-    codes: &mut [i8],
-    scales: &mut [f32],
-    sums: &mut [f32],
-) {
+pub fn quantize_row(x: &[f32], group: usize, codes: &mut [i8], scales: &mut [f32], sums: &mut [f32]) {
     codes.fill(0);
     for (g, x) in x.chunks(group).enumerate() {
-        let largest = x.iter().fold(0.0f32, |m, v| {
-            if v.is_nan() || m.is_nan() {
-                f32::NAN
-            } else {
-                m.max(v.abs())
-            }
-        });
+        let largest = x.iter().fold(0.0f32, |m, v| if v.is_nan() || m.is_nan() { f32::NAN } else { m.max(v.abs()) });
         let scale = largest / 127.0;
-        let inverse = if largest > SMALLEST {
-            127.0 / largest
-        } else {
-            0.0
-        };
+        let inverse = if largest > SMALLEST { 127.0 / largest } else { 0.0 };
         let codes = &mut codes[g * group..][..x.len()];
         let mut sum = 0i32;
         for (code, &x) in codes.iter_mut().zip(x) {
@@ -61,9 +45,7 @@ pub fn dot(m: &Matrix, row: usize, x: &Activations, i: usize) -> f32 {
         let sum: i32 = codes
             .iter()
             .enumerate()
-            .map(|(k, &code)| {
-                i32::from(code) * i32::from(m.format.code(bytes, row % PANEL_ROWS, k))
-            })
+            .map(|(k, &code)| i32::from(code) * i32::from(m.format.code(bytes, row % PANEL_ROWS, k)))
             .sum();
         let (scale, minimum) = m.format.scale_and_minimum(bytes, row % PANEL_ROWS);
         total += scale * (x.scales[i * groups + g] * sum as f32) + minimum * x.sums[i * groups + g];

@@ -28,8 +28,5 @@ pub(crate) fn difference(got: &[f32], expected: &[f32]) -> f32 {
         return f32::INFINITY;
     }
     let largest = expected.iter().fold(1e-6f32, |m, v| m.max(v.abs()));
-    got.iter()
-        .zip(expected)
-        .fold(0.0f32, |m, (a, b)| m.max((a - b).abs()))
-        / largest
+    got.iter().zip(expected).fold(0.0f32, |m, (a, b)| m.max((a - b).abs())) / largest
 }
