@@ -15,7 +15,8 @@ pub mod wav;
 
 pub use error::{Error, Result};
 pub use host::{
-    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams, VoiceFormat,
+    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams,
+    VoiceFormat,
 };
 pub use player::Player;
 pub use resample::Resampler;

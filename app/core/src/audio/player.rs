@@ -26,15 +26,50 @@ const FAR_BLOCKS: usize = 4096;
 /// One thing that happened at the sink; times in nanoseconds on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Report {
-    Started { turn: u64, at_ns: u64 },
-    FirstAudio { turn: u64, at_ns: u64 },
-    Progress { turn: u64, played: u64, at_ns: u64 },
-    GainReached { turn: u64, gain: f32, at_ns: u64 },
-    Paused { turn: u64, played: u64, at_ns: u64 },
-    Resumed { turn: u64, played: u64, at_ns: u64 },
-    Cancelled { turn: u64, played: u64, at_ns: u64 },
-    Drained { turn: u64, played: u64, at_ns: u64 },
-    Underrun { turn: u64, played: u64, at_ns: u64, len_ns: u64 },
+    Started {
+        turn: u64,
+        at_ns: u64,
+    },
+    FirstAudio {
+        turn: u64,
+        at_ns: u64,
+    },
+    Progress {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+    },
+    GainReached {
+        turn: u64,
+        gain: f32,
+        at_ns: u64,
+    },
+    Paused {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+    },
+    Resumed {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+    },
+    Cancelled {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+    },
+    Drained {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+    },
+    Underrun {
+        turn: u64,
+        played: u64,
+        at_ns: u64,
+        len_ns: u64,
+    },
 }
 
 /// Played samples, as they left the sink, for echo cancelling. What no block covers was silence.
@@ -97,7 +132,14 @@ pub struct Player {
 impl Player {
     /// A loudspeaker's two halves at `sample_rate`, and the account of what is played.
     pub fn new(sample_rate: u32) -> (Speaker, Self, Account) {
-        let (speaker, Queue { samples, segments, wishes }) = Speaker::new(sample_rate);
+        let (
+            speaker,
+            Queue {
+                samples,
+                segments,
+                wishes,
+            },
+        ) = Speaker::new(sample_rate);
         let (reports, reports_out) = RingBuffer::new(REPORTS);
         let (far, far_out) = RingBuffer::new(FAR_BLOCKS);
         let player = Self {
@@ -121,7 +163,14 @@ impl Player {
             cancelled: 0,
             lost_reports: 0,
         };
-        (speaker, player, Account { reports: reports_out, far: far_out })
+        (
+            speaker,
+            player,
+            Account {
+                reports: reports_out,
+                far: far_out,
+            },
+        )
     }
 
     /// Samples per second of what it renders.
@@ -155,8 +204,16 @@ impl Player {
         out[filled..].fill(0.0);
         if filled > 0 {
             self.wishes.set_position(self.turn, self.played);
-            self.report(Report::Progress { turn: self.turn, played: self.played, at_ns: self.last_sample_ns });
-            let mut block = FarBlock { at_ns, len: filled, samples: [0.0; STEP] };
+            self.report(Report::Progress {
+                turn: self.turn,
+                played: self.played,
+                at_ns: self.last_sample_ns,
+            });
+            let mut block = FarBlock {
+                at_ns,
+                len: filled,
+                samples: [0.0; STEP],
+            };
             block.samples[..filled].copy_from_slice(&out[..filled]);
             // Nobody needs to read it; a full ring loses reference audio, nothing else.
             let _ = self.far.push(block);
@@ -169,7 +226,9 @@ impl Player {
         let front = loop {
             match self.front {
                 Some(front) if front.len > 0 => break front,
-                Some(Segment { turn, last: true, .. }) => self.end(turn, now),
+                Some(Segment {
+                    turn, last: true, ..
+                }) => self.end(turn, now),
                 _ => {}
             }
             self.front = self.segments.pop().ok();
@@ -196,18 +255,31 @@ impl Player {
                 self.phase = Phase::Sounding;
                 self.envelope = 0.0;
                 let (at_ns, played) = (self.last_sample_ns, self.played);
-                self.report(Report::Underrun { turn: self.turn, played, at_ns, len_ns: now.saturating_sub(at_ns) });
+                self.report(Report::Underrun {
+                    turn: self.turn,
+                    played,
+                    at_ns,
+                    len_ns: now.saturating_sub(at_ns),
+                });
             }
             Phase::Paused if held => return false,
             Phase::Paused => {
                 self.phase = Phase::Sounding;
-                self.report(Report::Resumed { turn: self.turn, played: self.played, at_ns: now });
+                self.report(Report::Resumed {
+                    turn: self.turn,
+                    played: self.played,
+                    at_ns: now,
+                });
             }
             Phase::Idle | Phase::Sounding => {}
         }
         if held && self.envelope == 0.0 {
             self.phase = Phase::Paused;
-            self.report(Report::Paused { turn: self.turn, played: self.played, at_ns: now });
+            self.report(Report::Paused {
+                turn: self.turn,
+                played: self.played,
+                at_ns: now,
+            });
             return false;
         }
         true
@@ -222,18 +294,32 @@ impl Player {
         let current = self.turn <= cancelled && self.phase != Phase::Idle;
         let fading = self.phase == Phase::Sounding
             && self.envelope > 0.0
-            && self.front.is_some_and(|front| front.turn == self.turn && front.len > 0);
+            && self
+                .front
+                .is_some_and(|front| front.turn == self.turn && front.len > 0);
         if current && fading {
             return;
         }
         self.cancelled = cancelled;
         if current {
             self.phase = Phase::Idle;
-            self.report(Report::Cancelled { turn: self.turn, played: self.played, at_ns: self.last_sample_ns });
+            self.report(Report::Cancelled {
+                turn: self.turn,
+                played: self.played,
+                at_ns: self.last_sample_ns,
+            });
         }
         if !current || self.turn != cancelled {
-            let played = if self.turn == cancelled { self.played } else { 0 };
-            self.report(Report::Cancelled { turn: cancelled, played, at_ns: now });
+            let played = if self.turn == cancelled {
+                self.played
+            } else {
+                0
+            };
+            self.report(Report::Cancelled {
+                turn: cancelled,
+                played,
+                at_ns: now,
+            });
         }
         self.drop_stale();
     }
@@ -274,7 +360,11 @@ impl Player {
             return;
         }
         self.phase = Phase::Idle;
-        self.report(Report::Drained { turn, played: self.played, at_ns: self.last_sample_ns });
+        self.report(Report::Drained {
+            turn,
+            played: self.played,
+            at_ns: self.last_sample_ns,
+        });
     }
 
     /// Moves samples of the front into `out`, at least one; a fade-out takes no more than it needs.
@@ -283,12 +373,16 @@ impl Player {
             return 0;
         };
         let held = self.turn <= self.wishes.cancelled_through() || self.wishes.is_paused(self.turn);
+        let fade = fade_len(self.sample_rate);
+        let alone = self.segments.is_empty();
         // The end of the queue is near and more has not come: fade out, so that a hole does not click.
-        let runs_dry = front.len <= fade_len(self.sample_rate) && self.segments.is_empty();
+        let runs_dry = alone && front.len <= fade;
         let target = if held || runs_dry { 0.0 } else { 1.0 };
         let mut wanted = out.len().min(front.len);
         if held {
             wanted = wanted.min((self.envelope / self.envelope_step).ceil().max(1.0) as usize);
+        } else if alone && !runs_dry {
+            wanted = wanted.min(front.len - fade);
         }
         let got = self.samples.pop_partial_slice(&mut out[..wanted]).0.len();
         // Samples go into their ring before their header, so all are there. If not, do not wait for them.
@@ -318,11 +412,18 @@ impl Player {
         self.played += got as u64;
         self.last_sample_ns = now + self.duration_ns(got);
         if let Some(i) = first_audible {
-            self.report(Report::FirstAudio { turn: self.turn, at_ns: now + self.duration_ns(i) });
+            self.report(Report::FirstAudio {
+                turn: self.turn,
+                at_ns: now + self.duration_ns(i),
+            });
         }
         if let Some(i) = gain_reached {
             let (turn, gain) = (self.turn, self.gain);
-            self.report(Report::GainReached { turn, gain, at_ns: now + self.duration_ns(i) });
+            self.report(Report::GainReached {
+                turn,
+                gain,
+                at_ns: now + self.duration_ns(i),
+            });
         }
         got
     }
@@ -344,7 +445,11 @@ fn fade_len(sample_rate: u32) -> usize {
 
 /// `from`, moved towards `to` by at most `step`.
 fn approach(from: f32, to: f32, step: f32) -> f32 {
-    if (to - from).abs() <= step { to } else { from + step.copysign(to - from) }
+    if (to - from).abs() <= step {
+        to
+    } else {
+        from + step.copysign(to - from)
+    }
 }
 
 #[cfg(test)]
