@@ -36,26 +36,17 @@ pub struct Message {
 impl Message {
     /// Instructions to the model.
     pub fn system(content: impl Into<String>) -> Self {
-        Self {
-            role: Role::System,
-            content: content.into(),
-        }
+        Self { role: Role::System, content: content.into() }
     }
 
     /// Something the person says.
     pub fn user(content: impl Into<String>) -> Self {
-        Self {
-            role: Role::User,
-            content: content.into(),
-        }
+        Self { role: Role::User, content: content.into() }
     }
 
     /// Something the model said.
     pub fn assistant(content: impl Into<String>) -> Self {
-        Self {
-            role: Role::Assistant,
-            content: content.into(),
-        }
+        Self { role: Role::Assistant, content: content.into() }
     }
 }
 
@@ -83,11 +74,7 @@ const NAME: &str = "chat_template";
 
 impl Chat {
     pub(crate) fn new(tokenizer: Arc<Tokenizer>, template: Option<String>) -> Self {
-        Self {
-            tokenizer,
-            template,
-            compiled: OnceLock::new(),
-        }
+        Self { tokenizer, template, compiled: OnceLock::new() }
     }
 
     /// The template as the model file has it.
@@ -99,18 +86,8 @@ impl Chat {
     ///
     /// # Errors
     /// [`Error::ChatTemplate`] when the model has no template, or its template refuses the messages.
-    pub fn render(
-        &self,
-        messages: &[Message],
-        add_generation_prompt: bool,
-    ) -> Result<Vec<TokenId>> {
-        self.render_with(
-            messages,
-            &ChatOptions {
-                add_generation_prompt,
-                ..ChatOptions::default()
-            },
-        )
+    pub fn render(&self, messages: &[Message], add_generation_prompt: bool) -> Result<Vec<TokenId>> {
+        self.render_with(messages, &ChatOptions { add_generation_prompt, ..ChatOptions::default() })
     }
 
     /// [`Chat::render`] with more for the template.
@@ -122,11 +99,7 @@ impl Chat {
         let ids = self.tokenizer.encode_part(&text)?;
         // Templates that spell out BOS have it already.
         let prefix = self.tokenizer.prefix();
-        if ids.starts_with(prefix) {
-            Ok(ids)
-        } else {
-            Ok([prefix, &ids].concat())
-        }
+        if ids.starts_with(prefix) { Ok(ids) } else { Ok([prefix, &ids].concat()) }
     }
 
     /// The text that [`Chat::render_with`] encodes.
@@ -137,14 +110,10 @@ impl Chat {
         let environment = self.environment()?;
         let messages: Vec<Message> = messages
             .iter()
-            .map(|m| Message {
-                role: m.role,
-                content: self.tokenizer.without_control(&m.content),
-            })
+            .map(|m| Message { role: m.role, content: self.tokenizer.without_control(&m.content) })
             .collect();
         let spelled = |id: Option<TokenId>| {
-            id.map(|id| String::from_utf8_lossy(self.tokenizer.token_bytes(id)).into_owned())
-                .unwrap_or_default()
+            id.map(|id| String::from_utf8_lossy(self.tokenizer.token_bytes(id)).into_owned()).unwrap_or_default()
         };
         let mut variables: serde_json::Map<String, serde_json::Value> = serde_json::Map::new();
         variables.insert("enable_thinking".to_owned(), false.into());
@@ -165,15 +134,10 @@ impl Chat {
 
     fn environment(&self) -> Result<&Environment<'static>> {
         let compiled = self.compiled.get_or_init(|| {
-            let template = self
-                .template
-                .clone()
-                .ok_or("the model file has none; use a chat model")?;
+            let template = self.template.clone().ok_or("the model file has none; use a chat model")?;
             compile(template).map_err(|e| describe(&e))
         });
-        compiled
-            .as_ref()
-            .map_err(|e| Error::ChatTemplate(e.clone()))
+        compiled.as_ref().map_err(|e| Error::ChatTemplate(e.clone()))
     }
 }
 
@@ -184,22 +148,14 @@ fn compile(template: String) -> std::result::Result<Environment<'static>, miniji
         return Err(minijinja::Error::new(ErrorKind::InvalidOperation, reason));
     }
     let mut env = Environment::new();
-    env.set_syntax(
-        SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build()?,
-    );
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.set_undefined_behavior(UndefinedBehavior::Lenient);
     env.set_fuel(Some(FUEL));
     env.set_recursion_limit(64);
     env.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    env.add_function(
-        "raise_exception",
-        |message: String| -> std::result::Result<Value, minijinja::Error> {
-            Err(minijinja::Error::new(ErrorKind::InvalidOperation, message))
-        },
-    );
+    env.add_function("raise_exception", |message: String| -> std::result::Result<Value, minijinja::Error> {
+        Err(minijinja::Error::new(ErrorKind::InvalidOperation, message))
+    });
     // A stage reads no clock; a date that is always the same also keeps the KV cache valid from day to day.
     env.add_function("strftime_now", |_format: String| "1 January 2026");
     env.add_template_owned(NAME, template)?;

@@ -116,33 +116,18 @@ impl Config {
         ];
         for (name, value, max) in dims {
             if value == 0 || value > max {
-                return Err(Error::malformed(
-                    path,
-                    name,
-                    format!("{value} is not within 1..={max}"),
-                ));
+                return Err(Error::malformed(path, name, format!("{value} is not within 1..={max}")));
             }
         }
         if !self.n_heads.is_multiple_of(self.n_kv_heads) {
-            let reason = format!(
-                "{} heads do not divide over {} key/value heads",
-                self.n_heads, self.n_kv_heads
-            );
+            let reason = format!("{} heads do not divide over {} key/value heads", self.n_heads, self.n_kv_heads);
             return Err(Error::malformed(path, "key/value heads", reason));
         }
         if !self.head_size.is_multiple_of(2) {
-            return Err(Error::malformed(
-                path,
-                "head size",
-                format!("{} is odd", self.head_size),
-            ));
+            return Err(Error::malformed(path, "head size", format!("{} is odd", self.head_size)));
         }
         if self.q_size() > MAX_DIMENSION {
-            return Err(Error::malformed(
-                path,
-                "attention heads",
-                "too many for their size",
-            ));
+            return Err(Error::malformed(path, "attention heads", "too many for their size"));
         }
         for (name, value) in [
             ("RMSNorm epsilon", self.rms_eps),
@@ -150,11 +135,7 @@ impl Config {
             ("attention scale", self.attn_scale),
         ] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(Error::malformed(
-                    path,
-                    name,
-                    format!("{value} is not a positive number"),
-                ));
+                return Err(Error::malformed(path, name, format!("{value} is not a positive number")));
             }
         }
         Ok(())

@@ -90,9 +90,7 @@ pub enum Error {
         reason: String,
     },
     /// The forward pass produced a value that is no number.
-    #[error(
-        "the model computed NaN or infinity at {at}; its weights are damaged, fetch the file again"
-    )]
+    #[error("the model computed NaN or infinity at {at}; its weights are damaged, fetch the file again")]
     NotFinite {
         /// Where it was seen.
         at: String,
@@ -106,34 +104,15 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn malformed(
-        path: &Path,
-        what: impl Into<String>,
-        reason: impl Into<String>,
-    ) -> Self {
-        Self::Malformed {
-            path: path.to_owned(),
-            what: what.into(),
-            reason: reason.into(),
-        }
+    pub(crate) fn malformed(path: &Path, what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_owned(), what: what.into(), reason: reason.into() }
     }
 
-    pub(crate) fn unsupported(
-        path: &Path,
-        what: impl Into<String>,
-        reason: impl Into<String>,
-    ) -> Self {
-        Self::Unsupported {
-            path: path.to_owned(),
-            what: what.into(),
-            reason: reason.into(),
-        }
+    pub(crate) fn unsupported(path: &Path, what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Unsupported { path: path.to_owned(), what: what.into(), reason: reason.into() }
     }
 
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        Self::Io { path: path.to_owned(), source }
     }
 }

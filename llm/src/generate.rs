@@ -16,18 +16,8 @@ pub struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    pub(crate) fn new(
-        session: &'a mut Session,
-        sampler: &'a mut Sampler,
-        cancel: &'a AtomicBool,
-    ) -> Self {
-        Self {
-            session,
-            sampler,
-            cancel,
-            yielded: None,
-            done: false,
-        }
+    pub(crate) fn new(session: &'a mut Session, sampler: &'a mut Sampler, cancel: &'a AtomicBool) -> Self {
+        Self { session, sampler, cancel, yielded: None, done: false }
     }
 
     fn step(&mut self) -> Result<Option<TokenId>> {
@@ -41,10 +31,7 @@ impl<'a> Generator<'a> {
         let logits = self.session.logits();
         if logits.is_empty() {
             let reason = "nothing to continue: advance the session first".to_owned();
-            return Err(Error::Setting {
-                setting: "generate",
-                reason,
-            });
+            return Err(Error::Setting { setting: "generate", reason });
         }
         let token = self.sampler.sample(logits)?;
         if self.session.model().tokenizer().is_stop(token) {

@@ -36,16 +36,8 @@ pub(crate) fn open(path: &Path) -> Result<Loaded> {
 pub(crate) fn load(file: &File) -> Result<Loaded> {
     let (config, weights) = layout::model(file)?;
     let tokenizer = vocabulary::tokenizer(file)?;
-    let chat_template = file
-        .metadata
-        .string("tokenizer.chat_template")?
-        .map(str::to_owned);
-    Ok(Loaded {
-        config,
-        weights,
-        tokenizer,
-        chat_template,
-    })
+    let chat_template = file.metadata.string("tokenizer.chat_template")?.map(str::to_owned);
+    Ok(Loaded { config, weights, tokenizer, chat_template })
 }
 
 /// A parsed file: metadata, and a table of tensors whose ranges lie within the file.
@@ -68,19 +60,12 @@ impl File {
     pub(crate) fn parse(path: &Path, bytes: Bytes) -> Result<Self> {
         let mut r = Reader::new(path, bytes.clone());
         if r.bytes(4, "magic").ok().as_deref() != Some(MAGIC) {
-            return Err(Error::NotAModel {
-                path: path.to_owned(),
-                reason: "it does not begin with GGUF".to_owned(),
-            });
+            return Err(Error::NotAModel { path: path.to_owned(), reason: "it does not begin with GGUF".to_owned() });
         }
         let version = r.u32("version")?;
         if !(2..=3).contains(&version) {
             // A big-endian file shows its version in the top byte.
-            return Err(Error::unsupported(
-                path,
-                "version",
-                format!("GGUF version {version}"),
-            ));
+            return Err(Error::unsupported(path, "version", format!("GGUF version {version}")));
         }
         let tensor_count = r.u64("tensor count")?;
         let metadata_count = r.u64("metadata count")?;
@@ -98,29 +83,15 @@ impl File {
         }
         let data_start = (r.position() as u64).next_multiple_of(alignment);
         let mut tensors = HashMap::with_capacity(table.len());
-        for Entry {
-            name,
-            kind,
-            shape,
-            offset,
-        } in table
-        {
+        for Entry { name, kind, shape, offset } in table {
             let data = place(&bytes, data_start, alignment, kind, &shape, offset)
                 .map_err(|reason| Error::malformed(path, format!("tensor {name}"), reason))?;
             if tensors.contains_key(&name) {
-                return Err(Error::malformed(
-                    path,
-                    format!("tensor {name}"),
-                    "appears twice",
-                ));
+                return Err(Error::malformed(path, format!("tensor {name}"), "appears twice"));
             }
             tensors.insert(name, Tensor { kind, shape, data });
         }
-        Ok(Self {
-            path: path.to_owned(),
-            metadata,
-            tensors,
-        })
+        Ok(Self { path: path.to_owned(), metadata, tensors })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -137,28 +108,16 @@ impl File {
         let tensor = self.tensor(name)?;
         let error = |reason: String| Error::malformed(&self.path, format!("tensor {name}"), reason);
         match tensor.shape[..] {
-            [c, rows] if c == cols => {
-                Matrix::ggml(tensor.kind, rows, cols, tensor.data.clone()).map_err(error)
-            }
-            _ => Err(error(format!(
-                "shape {:?}, expected [{cols}, any]",
-                tensor.shape
-            ))),
+            [c, rows] if c == cols => Matrix::ggml(tensor.kind, rows, cols, tensor.data.clone()).map_err(error),
+            _ => Err(error(format!("shape {:?}, expected [{cols}, any]", tensor.shape))),
         }
     }
 
     fn matrix(&self, name: &str, rows: usize, cols: usize) -> Result<Matrix> {
         let matrix = self.matrix_of_cols(name, cols)?;
         if matrix.rows() != rows {
-            let reason = format!(
-                "shape [{cols}, {}], expected [{cols}, {rows}]",
-                matrix.rows()
-            );
-            return Err(Error::malformed(
-                &self.path,
-                format!("tensor {name}"),
-                reason,
-            ));
+            let reason = format!("shape [{cols}, {}], expected [{cols}, {rows}]", matrix.rows());
+            return Err(Error::malformed(&self.path, format!("tensor {name}"), reason));
         }
         Ok(matrix)
     }
@@ -179,11 +138,7 @@ impl File {
     }
 
     fn vector_if_there(&self, name: &str, len: usize) -> Result<Option<Vec<f32>>> {
-        if self.has(name) {
-            self.vector(name, len).map(Some)
-        } else {
-            Ok(None)
-        }
+        if self.has(name) { self.vector(name, len).map(Some) } else { Ok(None) }
     }
 }
 
@@ -199,11 +154,7 @@ fn entry(path: &Path, r: &mut Reader, i: u64) -> Result<Entry> {
     let name = r.string(&format!("name of tensor {i}"))?;
     let what = format!("tensor {name}");
     if name.is_empty() || name.len() > MAX_NAME {
-        return Err(Error::malformed(
-            path,
-            format!("name of tensor {i}"),
-            format!("has {} bytes", name.len()),
-        ));
+        return Err(Error::malformed(path, format!("name of tensor {i}"), format!("has {} bytes", name.len())));
     }
     let n_dims = r.u32(&what)?;
     if !(1..=4).contains(&n_dims) {
@@ -221,12 +172,7 @@ fn entry(path: &Path, r: &mut Reader, i: u64) -> Result<Entry> {
     let kind = GgmlType::from_gguf(number)
         .ok_or_else(|| Error::unsupported(path, what.clone(), format!("tensor type {number}")))?;
     let offset = r.u64(&what)?;
-    Ok(Entry {
-        name,
-        kind,
-        shape,
-        offset,
-    })
+    Ok(Entry { name, kind, shape, offset })
 }
 
 /// The bytes of a tensor, or why they cannot be.
@@ -238,27 +184,19 @@ fn place(
     shape: &[usize],
     offset: u64,
 ) -> std::result::Result<Bytes, String> {
-    let row = kind.row_bytes(shape[0]).ok_or_else(|| {
-        format!(
-            "{} columns are no whole number of {} blocks",
-            shape[0],
-            kind.name()
-        )
-    })?;
-    let len = shape[1..]
-        .iter()
-        .try_fold(row, |len, &dim| len.checked_mul(dim))
-        .ok_or("its size overflows")?;
+    if !shape[0].is_multiple_of(kind.block_len()) {
+        return Err(format!("{} columns are no whole number of {} blocks", shape[0], kind.name()));
+    }
+    let row = kind.row_bytes(shape[0]);
+    let len = shape[1..].iter().fold(row, |len, &dim| len?.checked_mul(dim)).ok_or("its size overflows")?;
     if !offset.is_multiple_of(alignment) {
         return Err(format!("offset {offset} is not aligned to {alignment}"));
     }
-    let start = data_start
-        .checked_add(offset)
-        .and_then(|start| usize::try_from(start).ok());
+    let start = data_start.checked_add(offset).and_then(|start| usize::try_from(start).ok());
     let range = start.and_then(|start| Some(start..start.checked_add(len)?));
-    range.and_then(|range| file.slice(range)).ok_or_else(|| {
-        format!("its {len} bytes at offset {offset} reach beyond the end of the file")
-    })
+    range
+        .and_then(|range| file.slice(range))
+        .ok_or_else(|| format!("its {len} bytes at offset {offset} reach beyond the end of the file"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! Read-only bytes of a mapped file, shared by every tensor that views them.
-#![expect(
-    unsafe_code,
-    reason = "mapping a file is unsafe: another process may change it"
-)]
+#![expect(unsafe_code, reason = "mapping a file is unsafe: another process may change it")]
 
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -31,10 +28,7 @@ impl Bytes {
     pub fn map(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-        let not_a_model = |reason: &str| Error::NotAModel {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let not_a_model = |reason: &str| Error::NotAModel { path: path.to_owned(), reason: reason.to_owned() };
         if !metadata.is_file() {
             return Err(not_a_model("it is no regular file"));
         }
@@ -45,10 +39,7 @@ impl Bytes {
         // one that is open; every value read is checked or harmless as data (no reference into the map has a validity
         // invariant beyond `u8`).
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| Error::io(path, e))?;
-        Ok(Self {
-            range: 0..map.len(),
-            owner: Owner::Map(Arc::new(map)),
-        })
+        Ok(Self { range: 0..map.len(), owner: Owner::Map(Arc::new(map)) })
     }
 
     /// The bytes of `range`, or `None` when it is not within these bytes.
@@ -57,19 +48,13 @@ impl Bytes {
             return None;
         }
         let start = self.range.start;
-        Some(Self {
-            owner: self.owner.clone(),
-            range: start + range.start..start + range.end,
-        })
+        Some(Self { owner: self.owner.clone(), range: start + range.start..start + range.end })
     }
 }
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Self {
-            range: 0..bytes.len(),
-            owner: Owner::Vec(Arc::new(bytes)),
-        }
+        Self { range: 0..bytes.len(), owner: Owner::Vec(Arc::new(bytes)) }
     }
 }
 

@@ -60,19 +60,10 @@ impl Model {
     /// As [`Model::open`].
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Arc<Self>> {
         let loaded = gguf::open(path)?;
-        let Loaded {
-            config,
-            weights,
-            tokenizer,
-            chat_template,
-        } = loaded;
+        let Loaded { config, weights, tokenizer, chat_template } = loaded;
         if tokenizer.vocab_size() > config.vocab {
             let (tokens, rows) = (tokenizer.vocab_size(), config.vocab);
-            return Err(Error::VocabularyMismatch {
-                path: path.to_owned(),
-                tokens,
-                rows,
-            });
+            return Err(Error::VocabularyMismatch { path: path.to_owned(), tokens, rows });
         }
         let file_bytes = weight_bytes(&weights);
         let forward: Box<dyn Forward> = match options.engine {
@@ -80,13 +71,7 @@ impl Model {
         };
         let tokenizer = Arc::new(tokenizer);
         let chat = Chat::new(tokenizer.clone(), chat_template);
-        Ok(Arc::new(Self {
-            config,
-            tokenizer,
-            chat,
-            forward,
-            file_bytes,
-        }))
+        Ok(Arc::new(Self { config, tokenizer, chat, forward, file_bytes }))
     }
 
     /// The model's shape.
@@ -116,14 +101,8 @@ impl Model {
 
 fn weight_bytes(weights: &Weights) -> usize {
     let layer = |l: &crate::weights::Layer| {
-        [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down]
-            .iter()
-            .map(|linear| linear.weight.bytes())
-            .sum::<usize>()
+        [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down].iter().map(|linear| linear.weight.bytes()).sum::<usize>()
     };
-    let output = weights
-        .output
-        .as_ref()
-        .map_or(0, crate::weights::Matrix::bytes);
+    let output = weights.output.as_ref().map_or(0, crate::weights::Matrix::bytes);
     weights.embed.bytes() + output + weights.layers.iter().map(layer).sum::<usize>()
 }

@@ -12,10 +12,7 @@ use half::{bf16, f16};
 
 /// Storage type of a matrix, named and numbered as in GGUF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(
-    non_camel_case_types,
-    reason = "the names that users and other tools know"
-)]
+#[allow(non_camel_case_types, reason = "the names that users and other tools know")]
 pub enum GgmlType {
     /// 32-bit float.
     F32,
@@ -115,22 +112,12 @@ impl GgmlType {
     /// # Panics
     /// When `data` is not exactly the bytes of `out.len()` elements; loaders check this once per tensor.
     pub fn dequantize(self, data: &[u8], out: &mut [f32]) {
-        assert_eq!(
-            Some(data.len()),
-            self.row_bytes(out.len()),
-            "checked by the loader"
-        );
-        let blocks = data
-            .chunks_exact(self.block_bytes())
-            .zip(out.chunks_exact_mut(self.block_len()));
+        assert_eq!(Some(data.len()), self.row_bytes(out.len()), "checked by the loader");
+        let blocks = data.chunks_exact(self.block_bytes()).zip(out.chunks_exact_mut(self.block_len()));
         match self {
-            Self::F32 => {
-                blocks.for_each(|(b, o)| o[0] = f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            }
+            Self::F32 => blocks.for_each(|(b, o)| o[0] = f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
             Self::F16 => blocks.for_each(|(b, o)| o[0] = half_at(b, 0)),
-            Self::BF16 => {
-                blocks.for_each(|(b, o)| o[0] = bf16::from_le_bytes([b[0], b[1]]).to_f32())
-            }
+            Self::BF16 => blocks.for_each(|(b, o)| o[0] = bf16::from_le_bytes([b[0], b[1]]).to_f32()),
             Self::Q4_0 => blocks.for_each(|(b, o)| legacy::q4_0(b, o)),
             Self::Q4_1 => blocks.for_each(|(b, o)| legacy::q4_1(b, o)),
             Self::Q5_0 => blocks.for_each(|(b, o)| legacy::q5_0(b, o)),

@@ -53,49 +53,16 @@ impl Sampler {
     /// [`Error::Setting`] naming a value out of range.
     pub fn new(config: SamplerConfig) -> Result<Self> {
         let check = |setting, value: f32, ok: bool, range: &str| {
-            let error = || Error::Setting {
-                setting,
-                reason: format!("{value} is not {range}"),
-            };
-            if ok && value.is_finite() {
-                Ok(())
-            } else {
-                Err(error())
-            }
+            let error = || Error::Setting { setting, reason: format!("{value} is not {range}") };
+            if ok && value.is_finite() { Ok(()) } else { Err(error()) }
         };
         let c = &config;
-        check(
-            "temperature",
-            c.temperature,
-            c.temperature >= 0.0,
-            "at least 0",
-        )?;
-        check(
-            "top_p",
-            c.top_p,
-            c.top_p > 0.0 && c.top_p <= 1.0,
-            "within 0..=1 and above 0",
-        )?;
-        check(
-            "min_p",
-            c.min_p,
-            (0.0..=1.0).contains(&c.min_p),
-            "within 0..=1",
-        )?;
-        check(
-            "repetition_penalty",
-            c.repetition_penalty,
-            c.repetition_penalty > 0.0,
-            "above 0",
-        )?;
+        check("temperature", c.temperature, c.temperature >= 0.0, "at least 0")?;
+        check("top_p", c.top_p, c.top_p > 0.0 && c.top_p <= 1.0, "within 0..=1 and above 0")?;
+        check("min_p", c.min_p, (0.0..=1.0).contains(&c.min_p), "within 0..=1")?;
+        check("repetition_penalty", c.repetition_penalty, c.repetition_penalty > 0.0, "above 0")?;
         let random = SplitMix64(config.seed);
-        Ok(Self {
-            config,
-            random,
-            recent: Vec::new(),
-            next: 0,
-            candidates: Vec::new(),
-        })
+        Ok(Self { config, random, recent: Vec::new(), next: 0, candidates: Vec::new() })
     }
 
     /// The configuration it was made with.
@@ -162,19 +129,14 @@ impl Sampler {
         argmax(logits)?;
         let c = &self.config;
         self.candidates.clear();
-        self.candidates
-            .extend(logits.iter().zip(0..).map(|(&logit, token)| (logit, token)));
+        self.candidates.extend(logits.iter().zip(0..).map(|(&logit, token)| (logit, token)));
         if c.repetition_penalty != 1.0 {
             for (i, &token) in self.recent.iter().enumerate() {
                 // A token is penalised once, however often it appeared.
                 if let Some((logit, _)) = self.candidates.get_mut(token as usize)
                     && !self.recent[..i].contains(&token)
                 {
-                    *logit *= if *logit > 0.0 {
-                        c.repetition_penalty.recip()
-                    } else {
-                        c.repetition_penalty
-                    };
+                    *logit *= if *logit > 0.0 { c.repetition_penalty.recip() } else { c.repetition_penalty };
                 }
             }
         }
@@ -183,24 +145,15 @@ impl Sampler {
             (_, 0) => self.candidates.len(),
             (_, k) => k.min(self.candidates.len()),
         };
-        let descending =
-            |a: &(f32, TokenId), b: &(f32, TokenId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        let descending = |a: &(f32, TokenId), b: &(f32, TokenId)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if keep < self.candidates.len() {
             self.candidates.select_nth_unstable_by(keep - 1, descending);
             self.candidates.truncate(keep);
         }
-        let temperature = if c.temperature == 0.0 {
-            1.0
-        } else {
-            c.temperature
-        };
-        let max = self
-            .candidates
-            .iter()
-            .fold(f32::NEG_INFINITY, |max, &(logit, _)| max.max(logit));
+        let temperature = if c.temperature == 0.0 { 1.0 } else { c.temperature };
+        let max = self.candidates.iter().fold(f32::NEG_INFINITY, |max, &(logit, _)| max.max(logit));
         // What is this far below the best (e^-30) can never be drawn with 24 random bits; sorting it would be waste.
-        self.candidates
-            .retain(|&(logit, _)| (logit - max) / temperature > -30.0);
+        self.candidates.retain(|&(logit, _)| (logit - max) / temperature > -30.0);
         self.candidates.sort_unstable_by(descending);
         for (logit, _) in &mut self.candidates {
             *logit = ((*logit - max) / temperature).exp();

@@ -22,10 +22,7 @@ impl Default for SessionConfig {
     fn default() -> Self {
         // A voice conversation of some ten turns; small enough for a phone.
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
-        Self {
-            context: 2048,
-            threads,
-        }
+        Self { context: 2048, threads }
     }
 }
 
@@ -59,20 +56,11 @@ impl Session {
     pub fn new(model: Arc<Model>, config: SessionConfig) -> Result<Self> {
         let max = model.config().context;
         if config.context == 0 || config.context > max {
-            let reason = format!(
-                "{} is not within 1..={max}, what the model was trained for",
-                config.context
-            );
-            return Err(Error::Setting {
-                setting: "context",
-                reason,
-            });
+            let reason = format!("{} is not within 1..={max}, what the model was trained for", config.context);
+            return Err(Error::Setting { setting: "context", reason });
         }
         check_threads(config.threads)?;
-        let state = model.forward().state(StateOptions {
-            context: config.context,
-            threads: config.threads,
-        })?;
+        let state = model.forward().state(StateOptions { context: config.context, threads: config.threads })?;
         let logits = vec![0.0; model.config().vocab];
         Ok(Self {
             model,
@@ -112,22 +100,14 @@ impl Session {
     /// computed so far kept.
     pub fn advance_to(&mut self, target: &[TokenId], cancel: &AtomicBool) -> Result<Prefill> {
         self.check(target, 0)?;
-        let mut common = self
-            .tokens
-            .iter()
-            .zip(target)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let mut common = self.tokens.iter().zip(target).take_while(|(a, b)| a == b).count();
         if common == target.len() && self.logits_at != common {
             // All is cached but the logits belong elsewhere: the last token is computed once more.
             common = common.saturating_sub(1);
         }
         self.truncate(common);
         self.append(&target[common..], cancel)?;
-        Ok(Prefill {
-            reused: common,
-            computed: target.len() - common,
-        })
+        Ok(Prefill { reused: common, computed: target.len() - common })
     }
 
     /// Computes `tokens` after those in the cache and makes the logits that follow them ready.
@@ -141,14 +121,9 @@ impl Session {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            let logits = if i + 1 == batches {
-                &mut self.logits[..]
-            } else {
-                &mut []
-            };
+            let logits = if i + 1 == batches { &mut self.logits[..] } else { &mut [] };
             self.logits_at = 0;
-            self.state
-                .forward(batch, self.tokens.len(), logits, cancel)?;
+            self.state.forward(batch, self.tokens.len(), logits, cancel)?;
             self.tokens.extend_from_slice(batch);
         }
         if !tokens.is_empty() {
@@ -161,33 +136,17 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::append`]; [`Error::Setting`] when `logits` has another size.
-    pub fn append_with_logits(
-        &mut self,
-        tokens: &[TokenId],
-        logits: &mut [f32],
-        cancel: &AtomicBool,
-    ) -> Result<()> {
+    pub fn append_with_logits(&mut self, tokens: &[TokenId], logits: &mut [f32], cancel: &AtomicBool) -> Result<()> {
         self.check(tokens, self.tokens.len())?;
         let vocab = self.model.config().vocab;
         if tokens.len().checked_mul(vocab) != Some(logits.len()) {
-            let reason = format!(
-                "{} tokens need {} x {vocab} elements, not {}",
-                tokens.len(),
-                tokens.len(),
-                logits.len()
-            );
-            return Err(Error::Setting {
-                setting: "logits",
-                reason,
-            });
+            let reason =
+                format!("{} tokens need {} x {vocab} elements, not {}", tokens.len(), tokens.len(), logits.len());
+            return Err(Error::Setting { setting: "logits", reason });
         }
-        for (batch, logits) in tokens
-            .chunks(PREFILL_BATCH)
-            .zip(logits.chunks_mut(PREFILL_BATCH * vocab))
-        {
+        for (batch, logits) in tokens.chunks(PREFILL_BATCH).zip(logits.chunks_mut(PREFILL_BATCH * vocab)) {
             self.logits_at = 0;
-            self.state
-                .forward(batch, self.tokens.len(), logits, cancel)?;
+            self.state.forward(batch, self.tokens.len(), logits, cancel)?;
             self.tokens.extend_from_slice(batch);
             self.logits.copy_from_slice(&logits[logits.len() - vocab..]);
             self.logits_at = self.tokens.len();
@@ -198,22 +157,14 @@ impl Session {
     /// Logits of the token that follows [`Session::tokens`]; empty when they are not known, after a rollback or before the
     /// first token. `[vocab]`
     pub fn logits(&self) -> &[f32] {
-        if self.logits_at == self.tokens.len() && self.logits_at > 0 {
-            &self.logits
-        } else {
-            &[]
-        }
+        if self.logits_at == self.tokens.len() && self.logits_at > 0 { &self.logits } else { &[] }
     }
 
     /// Tokens that follow, one at a time, until an end-of-message token (not yielded), an error or a full context.
     /// A cancel ends it with `Err(Error::Cancelled)`.
     ///
     /// The token last yielded is not in [`Session::tokens`] yet: it is computed when the next one is asked for.
-    pub fn generate<'a>(
-        &'a mut self,
-        sampler: &'a mut Sampler,
-        cancel: &'a AtomicBool,
-    ) -> Generator<'a> {
+    pub fn generate<'a>(&'a mut self, sampler: &'a mut Sampler, cancel: &'a AtomicBool) -> Generator<'a> {
         Generator::new(self, sampler, cancel)
     }
 
@@ -234,10 +185,7 @@ impl Session {
     pub fn set_taps(&mut self, layers: &[usize]) -> Result<()> {
         let n_layers = self.model.config().n_layers;
         if let Some(layer) = layers.iter().find(|&&layer| layer >= n_layers) {
-            return Err(Error::Setting {
-                setting: "taps",
-                reason: format!("layer {layer} of {n_layers}"),
-            });
+            return Err(Error::Setting { setting: "taps", reason: format!("layer {layer} of {n_layers}") });
         }
         self.state.set_taps(layers);
         Ok(())
@@ -259,10 +207,7 @@ impl Session {
     pub(crate) fn check(&self, tokens: &[TokenId], start: usize) -> Result<()> {
         let needed = start + tokens.len();
         if needed > self.context {
-            return Err(Error::ContextFull {
-                needed,
-                context: self.context,
-            });
+            return Err(Error::ContextFull { needed, context: self.context });
         }
         let vocab = self.model.config().vocab;
         match tokens.iter().find(|&&token| token as usize >= vocab) {
@@ -275,10 +220,7 @@ impl Session {
 fn check_threads(threads: usize) -> Result<()> {
     // More than any machine that this engine gains from.
     if threads == 0 || threads > 256 {
-        return Err(Error::Setting {
-            setting: "threads",
-            reason: format!("{threads} is not within 1..=256"),
-        });
+        return Err(Error::Setting { setting: "threads", reason: format!("{threads} is not within 1..=256") });
     }
     Ok(())
 }

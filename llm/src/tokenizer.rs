@@ -18,8 +18,7 @@ use special::SpecialTokens;
 use std::collections::HashMap;
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::{
-    DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
-    TokenizerImpl,
+    DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerImpl,
 };
 
 /// What a token is for.
@@ -55,13 +54,8 @@ pub(crate) struct Vocabulary {
     pub(crate) stop: Vec<TokenId>,
 }
 
-type Pipeline = TokenizerImpl<
-    ModelWrapper,
-    NormalizerWrapper,
-    PreTokenizerWrapper,
-    PostProcessorWrapper,
-    DecoderWrapper,
->;
+type Pipeline =
+    TokenizerImpl<ModelWrapper, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
 
 /// A model's tokenizer.
 pub struct Tokenizer {
@@ -76,24 +70,12 @@ pub struct Tokenizer {
 }
 
 /// Control tokens that end a message in one model family or another; files do not always name all of theirs.
-const STOP_TEXTS: [&str; 8] = [
-    "<|im_end|>",
-    "<|endoftext|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|end_of_text|>",
-    "<end_of_turn>",
-    "<|end|>",
-    "</s>",
-];
+const STOP_TEXTS: [&str; 8] =
+    ["<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<end_of_turn>", "<|end|>", "</s>"];
 
 impl Tokenizer {
     /// Byte-level BPE from a vocabulary in id order and merges in rank order ("left right").
-    pub(crate) fn byte_level_bpe(
-        vocabulary: Vocabulary,
-        merges: &[&str],
-        pre: PreTokenizer,
-    ) -> Result<Self> {
+    pub(crate) fn byte_level_bpe(vocabulary: Vocabulary, merges: &[&str], pre: PreTokenizer) -> Result<Self> {
         let mut ids = HashMap::with_capacity(vocabulary.tokens.len());
         for (token, id) in vocabulary.tokens.iter().zip(0..) {
             ids.entry(token.text.clone()).or_insert(id);
@@ -102,8 +84,7 @@ impl Tokenizer {
         let possible = |merge: &&str| {
             let (left, right) = merge.split_once(' ')?;
             let whole = [left, right].concat();
-            let known =
-                ids.contains_key(left) && ids.contains_key(right) && ids.contains_key(&whole);
+            let known = ids.contains_key(left) && ids.contains_key(right) && ids.contains_key(&whole);
             known.then(|| (left.to_owned(), right.to_owned()))
         };
         let merges: Vec<_> = merges.iter().filter_map(possible).collect();
@@ -118,33 +99,15 @@ impl Tokenizer {
     }
 
     fn new(pipeline: Pipeline, vocabulary: Vocabulary, decode: fn(&Token) -> Vec<u8>) -> Self {
-        let Vocabulary {
-            tokens,
-            bos,
-            eos,
-            prefix,
-            mut stop,
-        } = vocabulary;
+        let Vocabulary { tokens, bos, eos, prefix, mut stop } = vocabulary;
         let bytes = TokenBytes::new(&tokens, decode);
         let special = SpecialTokens::new(&tokens);
-        let named = tokens
-            .iter()
-            .zip(0..)
-            .filter(|(t, _)| t.kind == Kind::Control && STOP_TEXTS.contains(&&*t.text));
+        let named = tokens.iter().zip(0..).filter(|(t, _)| t.kind == Kind::Control && STOP_TEXTS.contains(&&*t.text));
         stop.extend(named.map(|(_, id)| id));
         stop.sort_unstable();
         stop.dedup();
         let kinds = tokens.iter().map(|token| token.kind).collect();
-        Self {
-            pipeline,
-            special,
-            bytes,
-            kinds,
-            bos,
-            eos,
-            prefix,
-            stop,
-        }
+        Self { pipeline, special, bytes, kinds, bos, eos, prefix, stop }
     }
 
     /// Number of token ids.
@@ -197,10 +160,7 @@ impl Tokenizer {
 
     fn encode_words(&self, text: &str, ids: &mut Vec<TokenId>) -> Result<()> {
         if !text.is_empty() {
-            let encoding = self
-                .pipeline
-                .encode_fast(text, false)
-                .map_err(|e| Error::Tokenizer(e.to_string()))?;
+            let encoding = self.pipeline.encode_fast(text, false).map_err(|e| Error::Tokenizer(e.to_string()))?;
             ids.extend_from_slice(encoding.get_ids());
         }
         Ok(())
@@ -208,11 +168,7 @@ impl Tokenizer {
 
     /// Text of `ids`, control tokens left out, invalid UTF-8 replaced.
     pub fn decode(&self, ids: &[TokenId]) -> String {
-        let bytes: Vec<u8> = ids
-            .iter()
-            .flat_map(|&id| self.shown_bytes(id))
-            .copied()
-            .collect();
+        let bytes: Vec<u8> = ids.iter().flat_map(|&id| self.shown_bytes(id)).copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -266,4 +222,4 @@ impl Tokenizer {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

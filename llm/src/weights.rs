@@ -110,45 +110,24 @@ pub struct Matrix {
 
 #[derive(Debug, Clone)]
 enum Storage {
-    Ggml {
-        kind: GgmlType,
-        data: Bytes,
-    },
-    Groups {
-        bits: usize,
-        group: usize,
-        codes: Bytes,
-        scales: Arc<[f32]>,
-        mins: Arc<[f32]>,
-    },
+    Ggml { kind: GgmlType, data: Bytes },
+    Groups { bits: usize, group: usize, codes: Bytes, scales: Arc<[f32]>, mins: Arc<[f32]> },
 }
 
 impl Matrix {
     /// A matrix in blocks of a GGML type, or what does not fit about it.
     pub fn ggml(kind: GgmlType, rows: usize, cols: usize, data: Bytes) -> Result<Self, String> {
         let row = kind.row_bytes(cols).ok_or_else(|| {
-            format!(
-                "{cols} columns are no whole number of {} blocks of {}",
-                kind.name(),
-                kind.block_len()
-            )
+            format!("{cols} columns are no whole number of {} blocks of {}", kind.name(), kind.block_len())
         })?;
         let needed = row.checked_mul(rows).ok_or("its size overflows")?;
         if rows == 0 || cols == 0 {
             return Err(format!("shape [{rows}, {cols}] is empty"));
         }
         if data.len() != needed {
-            return Err(format!(
-                "[{rows}, {cols}] {} needs {needed} bytes, not {}",
-                kind.name(),
-                data.len()
-            ));
+            return Err(format!("[{rows}, {cols}] {} needs {needed} bytes, not {}", kind.name(), data.len()));
         }
-        Ok(Self {
-            rows,
-            cols,
-            storage: Storage::Ggml { kind, data },
-        })
+        Ok(Self { rows, cols, storage: Storage::Ggml { kind, data } })
     }
 
     /// A matrix of grouped codes (see [`Groups`]), or what does not fit about it.
@@ -160,42 +139,21 @@ impl Matrix {
         mins: Vec<f32>,
     ) -> Result<Self, String> {
         if rows == 0 || cols == 0 || group == 0 || !cols.is_multiple_of(group) {
-            return Err(format!(
-                "shape [{rows}, {cols}] does not divide into groups of {group}"
-            ));
+            return Err(format!("shape [{rows}, {cols}] does not divide into groups of {group}"));
         }
         if ![2, 4, 8].contains(&bits) || !(cols * bits).is_multiple_of(8) {
             return Err(format!("{bits}-bit codes in rows of {cols}"));
         }
-        let bytes = rows
-            .checked_mul(cols * bits / 8)
-            .ok_or("its size overflows")?;
+        let bytes = rows.checked_mul(cols * bits / 8).ok_or("its size overflows")?;
         if codes.len() != bytes {
-            return Err(format!(
-                "[{rows}, {cols}] of {bits} bits needs {bytes} bytes, not {}",
-                codes.len()
-            ));
+            return Err(format!("[{rows}, {cols}] of {bits} bits needs {bytes} bytes, not {}", codes.len()));
         }
         let n = rows * (cols / group);
         if scales.len() != n || mins.len() != n {
-            return Err(format!(
-                "needs {n} scales and minimums, not {} and {}",
-                scales.len(),
-                mins.len()
-            ));
+            return Err(format!("needs {n} scales and minimums, not {} and {}", scales.len(), mins.len()));
         }
-        let storage = Storage::Groups {
-            bits,
-            group,
-            codes,
-            scales: scales.into(),
-            mins: mins.into(),
-        };
-        Ok(Self {
-            rows,
-            cols,
-            storage,
-        })
+        let storage = Storage::Groups { bits, group, codes, scales: scales.into(), mins: mins.into() };
+        Ok(Self { rows, cols, storage })
     }
 
     /// Number of outputs.
@@ -212,19 +170,9 @@ impl Matrix {
     pub fn encoding(&self) -> Encoding<'_> {
         match &self.storage {
             Storage::Ggml { kind, data } => Encoding::Ggml(*kind, data),
-            Storage::Groups {
-                bits,
-                group,
-                codes,
-                scales,
-                mins,
-            } => Encoding::Groups(Groups {
-                bits: *bits,
-                group: *group,
-                codes,
-                scales,
-                mins,
-            }),
+            Storage::Groups { bits, group, codes, scales, mins } => {
+                Encoding::Groups(Groups { bits: *bits, group: *group, codes, scales, mins })
+            }
         }
     }
 
@@ -233,24 +181,13 @@ impl Matrix {
     /// # Panics
     /// When `row` or the length of `out` is out of range.
     pub fn row(&self, row: usize, out: &mut [f32]) {
-        assert!(
-            row < self.rows && out.len() == self.cols,
-            "row {row} of [{}, {}]",
-            self.rows,
-            self.cols
-        );
+        assert!(row < self.rows && out.len() == self.cols, "row {row} of [{}, {}]", self.rows, self.cols);
         match &self.storage {
             Storage::Ggml { kind, data } => {
                 let bytes = data.len() / self.rows;
                 kind.dequantize(&data[row * bytes..][..bytes], out);
             }
-            Storage::Groups {
-                bits,
-                group,
-                codes,
-                scales,
-                mins,
-            } => {
+            Storage::Groups { bits, group, codes, scales, mins } => {
                 let bytes = self.cols * bits / 8;
                 let groups = self.cols / group;
                 let codes = &codes[row * bytes..][..bytes];

@@ -18,7 +18,8 @@ fn expected() -> Value {
 }
 
 fn open(kind: &str, engine: Engine) -> Arc<Model> {
-    Model::open_with(&fixture(&format!("qwen3-tiny-{kind}.gguf")), &OpenOptions { engine, ..OpenOptions::default() }).unwrap()
+    Model::open_with(&fixture(&format!("qwen3-tiny-{kind}.gguf")), &OpenOptions { engine, ..OpenOptions::default() })
+        .unwrap()
 }
 
 fn session(model: &Arc<Model>) -> Session {
@@ -40,8 +41,7 @@ fn logit_difference(kind: &str, engine: Engine) -> (f32, f32) {
     let prompt = ids(&expected["prompt_ids"]);
     let mut logits = vec![f32::NAN; prompt.len() * model.config().vocab];
     session(&model).append_with_logits(&prompt, &mut logits, &AtomicBool::new(false)).unwrap();
-    let reference: Vec<f32> =
-        expected[format!("logits_{kind}")].as_array().unwrap().iter().flat_map(floats).collect();
+    let reference: Vec<f32> = expected[format!("logits_{kind}")].as_array().unwrap().iter().flat_map(floats).collect();
     assert_eq!(logits.len(), reference.len());
     let difference = logits.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     (difference, reference.iter().fold(0.0, |max, x| x.abs().max(max)))

@@ -19,20 +19,14 @@ pub struct Reference {
 impl Reference {
     /// Takes the model as its loader built it.
     pub fn new(config: Config, weights: Weights) -> Self {
-        Self {
-            config: Arc::new(config),
-            weights: Arc::new(weights),
-        }
+        Self { config: Arc::new(config), weights: Arc::new(weights) }
     }
 }
 
 impl Forward for Reference {
     fn state(&self, options: StateOptions) -> Result<Box<dyn State>> {
         let c = &self.config;
-        let size = c
-            .n_layers
-            .checked_mul(options.context)
-            .and_then(|n| n.checked_mul(c.kv_size()));
+        let size = c.n_layers.checked_mul(options.context).and_then(|n| n.checked_mul(c.kv_size()));
         let size = size.ok_or_else(|| Error::Setting {
             setting: "context",
             reason: format!("{} positions overflow memory", options.context),
@@ -60,13 +54,7 @@ struct ReferenceState {
 }
 
 impl State for ReferenceState {
-    fn forward(
-        &mut self,
-        tokens: &[TokenId],
-        start: usize,
-        logits: &mut [f32],
-        cancel: &AtomicBool,
-    ) -> Result<()> {
+    fn forward(&mut self, tokens: &[TokenId], start: usize, logits: &mut [f32], cancel: &AtomicBool) -> Result<()> {
         let (config, weights) = (self.config.clone(), self.weights.clone());
         let c = &*config;
         let n = tokens.len();
@@ -118,22 +106,13 @@ impl State for ReferenceState {
             }
             add(&mut x, &y);
 
-            for (tap, _) in self
-                .taps
-                .iter_mut()
-                .zip(&self.tapped)
-                .filter(|(_, at)| **at == l)
-            {
+            for (tap, _) in self.taps.iter_mut().zip(&self.tapped).filter(|(_, at)| **at == l) {
                 tap.clone_from(&x);
             }
         }
 
         let outputs = logits.len() / c.vocab;
-        let h = rms_norm(
-            &x[(n - outputs) * c.hidden..],
-            &weights.output_norm,
-            c.rms_eps,
-        );
+        let h = rms_norm(&x[(n - outputs) * c.hidden..], &weights.output_norm, c.rms_eps);
         matmul(weights.head(), &h, logits);
         Ok(())
     }
@@ -162,14 +141,9 @@ impl State for ReferenceState {
         let kv_size = self.config.kv_size();
         let needed = 2 * self.config.n_layers * len * kv_size * 4;
         if saved.len() != needed || len > self.context {
-            return Err(Error::State(format!(
-                "{len} positions need {needed} bytes, not {}",
-                saved.len()
-            )));
+            return Err(Error::State(format!("{len} positions need {needed} bytes, not {}", saved.len())));
         }
-        let mut numbers = saved
-            .chunks_exact(4)
-            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let mut numbers = saved.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         for cache in [&mut self.keys, &mut self.values] {
             for layer in cache.chunks_exact_mut(self.context * kv_size) {
                 for (x, saved) in layer[..len * kv_size].iter_mut().zip(&mut numbers) {
@@ -187,21 +161,12 @@ impl ReferenceState {
         let c = &*self.config;
         let mut out = vec![0.0; q.len()];
         let heads_per_kv = c.n_heads / c.n_kv_heads;
-        for (i, (q, out)) in q
-            .chunks_exact(c.head_size)
-            .zip(out.chunks_exact_mut(c.head_size))
-            .enumerate()
-        {
+        for (i, (q, out)) in q.chunks_exact(c.head_size).zip(out.chunks_exact_mut(c.head_size)).enumerate() {
             let (position, head) = (start + i / c.n_heads, i % c.n_heads);
-            let first = layer
-                .window
-                .map_or(0, |window| (position + 1).saturating_sub(window));
-            let at = |p: usize| {
-                ((l * self.context + p) * c.n_kv_heads + head / heads_per_kv) * c.head_size
-            };
-            let mut scores: Vec<f32> = (first..=position)
-                .map(|p| dot(q, &self.keys[at(p)..][..c.head_size]) * c.attn_scale)
-                .collect();
+            let first = layer.window.map_or(0, |window| (position + 1).saturating_sub(window));
+            let at = |p: usize| ((l * self.context + p) * c.n_kv_heads + head / heads_per_kv) * c.head_size;
+            let mut scores: Vec<f32> =
+                (first..=position).map(|p| dot(q, &self.keys[at(p)..][..c.head_size]) * c.attn_scale).collect();
             softmax(&mut scores);
             for (p, score) in (first..=position).zip(&scores) {
                 for (out, v) in out.iter_mut().zip(&self.values[at(p)..][..c.head_size]) {
@@ -228,8 +193,7 @@ fn linear(linear: &Linear, x: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; n * linear.weight.rows()];
     matmul(&linear.weight, x, &mut out);
     if let Some(bias) = &linear.bias {
-        out.chunks_exact_mut(bias.len())
-            .for_each(|row| add(row, bias));
+        out.chunks_exact_mut(bias.len()).for_each(|row| add(row, bias));
     }
     out
 }

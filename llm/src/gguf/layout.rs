@@ -17,20 +17,12 @@ pub(super) fn model(file: &File) -> Result<(Config, Weights)> {
 
 fn arch(file: &File) -> Result<Arch> {
     let key = "general.architecture";
-    match file
-        .metadata
-        .string(key)?
-        .ok_or_else(|| file.metadata.missing(key))?
-    {
+    match file.metadata.string(key)?.ok_or_else(|| file.metadata.missing(key))? {
         "llama" => Ok(Arch::Llama),
         "qwen2" => Ok(Arch::Qwen2),
         "qwen3" => Ok(Arch::Qwen3),
         "gemma3" => Ok(Arch::Gemma3),
-        other => Err(Error::unsupported(
-            &file.path,
-            key,
-            format!("the architecture {other:?}"),
-        )),
+        other => Err(Error::unsupported(&file.path, key, format!("the architecture {other:?}"))),
     }
 }
 
@@ -51,11 +43,7 @@ impl Keys<'_> {
             // One number a layer is fine where all are the same.
             let first = per_layer.first().copied().unwrap_or(-1.0);
             if per_layer.iter().any(|&n| n != first) || first < 0.0 || first.fract() != 0.0 {
-                return Err(Error::unsupported(
-                    &self.file.path,
-                    key,
-                    "a different number in each layer",
-                ));
+                return Err(Error::unsupported(&self.file.path, key, "a different number in each layer"));
             }
             return Ok(Some(first as usize));
         }
@@ -65,8 +53,7 @@ impl Keys<'_> {
     }
 
     fn needed(&self, name: &str) -> Result<usize> {
-        self.size(name)?
-            .ok_or_else(|| self.file.metadata.missing(&self.key(name)))
+        self.size(name)?.ok_or_else(|| self.file.metadata.missing(&self.key(name)))
     }
 
     fn float(&self, name: &str) -> Result<Option<f32>> {
@@ -76,21 +63,14 @@ impl Keys<'_> {
     fn reject(&self, name: &str, what: &str) -> Result<()> {
         match self.size(name)? {
             None | Some(0) => Ok(()),
-            Some(n) => Err(Error::unsupported(
-                &self.file.path,
-                self.key(name),
-                format!("{what} ({n})"),
-            )),
+            Some(n) => Err(Error::unsupported(&self.file.path, self.key(name), format!("{what} ({n})"))),
         }
     }
 }
 
 fn config(file: &File) -> Result<Config> {
     let arch = arch(file)?;
-    let keys = Keys {
-        file,
-        arch: arch.name(),
-    };
+    let keys = Keys { file, arch: arch.name() };
     keys.reject("expert_count", "a mixture of experts")?;
     let hidden = keys.needed("embedding_length")?;
     let n_heads = keys.needed("attention.head_count")?;
@@ -98,27 +78,13 @@ fn config(file: &File) -> Result<Config> {
         Some(size) => size,
         None => hidden.checked_div(n_heads).unwrap_or(0),
     };
-    if keys
-        .size("attention.value_length")?
-        .is_some_and(|value| value != head_size)
-    {
+    if keys.size("attention.value_length")?.is_some_and(|value| value != head_size) {
         let what = keys.key("attention.value_length");
-        return Err(Error::unsupported(
-            &file.path,
-            what,
-            "a value size that differs from the key size",
-        ));
+        return Err(Error::unsupported(&file.path, what, "a value size that differs from the key size"));
     }
-    if keys
-        .size("rope.dimension_count")?
-        .is_some_and(|dims| dims != head_size)
-    {
+    if keys.size("rope.dimension_count")?.is_some_and(|dims| dims != head_size) {
         let what = keys.key("rope.dimension_count");
-        return Err(Error::unsupported(
-            &file.path,
-            what,
-            "RoPE over a part of each head",
-        ));
+        return Err(Error::unsupported(&file.path, what, "RoPE over a part of each head"));
     }
     let embed = file.tensor("token_embd.weight")?;
     let attn_scale = keys.float("attention.scale")?.filter(|&scale| scale != 0.0);
@@ -134,26 +100,11 @@ fn config(file: &File) -> Result<Config> {
         context: keys.needed("context_length")?,
         rms_eps: keys
             .float("attention.layer_norm_rms_epsilon")?
-            .ok_or_else(|| {
-                file.metadata
-                    .missing(&keys.key("attention.layer_norm_rms_epsilon"))
-            })?,
+            .ok_or_else(|| file.metadata.missing(&keys.key("attention.layer_norm_rms_epsilon")))?,
         // The converter permutes the rows of llama's q and k so that neighbours pair up.
-        rope_style: if arch == Arch::Llama {
-            RopeStyle::Interleaved
-        } else {
-            RopeStyle::HalfSplit
-        },
-        activation: if arch == Arch::Gemma3 {
-            Activation::GeluTanh
-        } else {
-            Activation::Silu
-        },
-        embed_scale: if arch == Arch::Gemma3 {
-            (hidden as f32).sqrt()
-        } else {
-            1.0
-        },
+        rope_style: if arch == Arch::Llama { RopeStyle::Interleaved } else { RopeStyle::HalfSplit },
+        activation: if arch == Arch::Gemma3 { Activation::GeluTanh } else { Activation::Silu },
+        embed_scale: if arch == Arch::Gemma3 { (hidden as f32).sqrt() } else { 1.0 },
         attn_scale: attn_scale.unwrap_or(1.0 / (head_size as f32).sqrt()),
         tied: !file.has("output.weight"),
     })
@@ -179,20 +130,13 @@ impl Ropes {
 }
 
 fn ropes(file: &File, c: &Config) -> Result<Ropes> {
-    let keys = Keys {
-        file,
-        arch: c.arch.name(),
-    };
+    let keys = Keys { file, arch: c.arch.name() };
     let base = keys.float("rope.freq_base")?.unwrap_or(10_000.0);
     let check = |base: f32, name: &str| {
         if base >= 1.0 {
             Ok(())
         } else {
-            Err(Error::malformed(
-                &file.path,
-                keys.key(name),
-                format!("{base} is below 1"),
-            ))
+            Err(Error::malformed(&file.path, keys.key(name), format!("{base} is below 1")))
         }
     };
     check(base, "rope.freq_base")?;
@@ -209,94 +153,44 @@ fn ropes(file: &File, c: &Config) -> Result<Ropes> {
         None | Some("none") => {}
         Some("linear") if factor >= 1.0 => global.iter_mut().for_each(|f| *f /= factor),
         Some(other) => {
-            return Err(Error::unsupported(
-                &file.path,
-                scaling,
-                format!("RoPE scaling {other:?} by {factor}"),
-            ));
+            return Err(Error::unsupported(&file.path, scaling, format!("RoPE scaling {other:?} by {factor}")));
         }
     }
     if file.has("rope_freqs.weight") {
         // Llama 3's scaling comes as a divisor for every frequency.
         let divisors = file.vector("rope_freqs.weight", c.head_size / 2)?;
-        global
-            .iter_mut()
-            .zip(divisors)
-            .for_each(|(f, divisor)| *f /= divisor);
+        global.iter_mut().zip(divisors).for_each(|(f, divisor)| *f /= divisor);
     }
     if let Some(bad) = global.iter().find(|f| !f.is_finite()) {
-        return Err(Error::malformed(
-            &file.path,
-            "rope_freqs.weight",
-            format!("makes the frequency {bad}"),
-        ));
+        return Err(Error::malformed(&file.path, "rope_freqs.weight", format!("makes the frequency {bad}")));
     }
-    let window = if c.arch == Arch::Gemma3 {
-        keys.size("attention.sliding_window")?.filter(|&n| n > 0)
-    } else {
-        None
-    };
+    let window = if c.arch == Arch::Gemma3 { keys.size("attention.sliding_window")?.filter(|&n| n > 0) } else { None };
     if c.arch != Arch::Gemma3 {
         keys.reject("attention.sliding_window", "a sliding window")?;
     }
-    Ok(Ropes {
-        global: global.into(),
-        local: local.into(),
-        window,
-        pattern: 6,
-    }) // Gemma 3: five local, one global
+    Ok(Ropes { global: global.into(), local: local.into(), window, pattern: 6 }) // Gemma 3: five local, one global
 }
 
 fn weights(file: &File, c: &Config) -> Result<Weights> {
     let ropes = ropes(file, c)?;
     let embed = file.matrix("token_embd.weight", c.vocab, c.hidden)?;
-    let output = if c.tied {
-        None
-    } else {
-        Some(file.matrix("output.weight", c.vocab, c.hidden)?)
-    };
+    let output = if c.tied { None } else { Some(file.matrix("output.weight", c.vocab, c.hidden)?) };
     let output_norm = file.vector("output_norm.weight", c.hidden)?;
-    let mut used: HashSet<String> = [
-        "token_embd.weight",
-        "output.weight",
-        "output_norm.weight",
-        "rope_freqs.weight",
-    ]
-    .map(str::to_owned)
-    .into();
+    let mut used: HashSet<String> =
+        ["token_embd.weight", "output.weight", "output_norm.weight", "rope_freqs.weight"].map(str::to_owned).into();
     let mut layers = Vec::new();
     for l in 0..c.n_layers {
         layers.push(layer(file, c, l, &ropes, &mut used)?);
     }
     // A tensor that nobody reads means a model that is not what it says.
-    if let Some(name) = file
-        .tensors
-        .keys()
-        .filter(|name| !used.contains(*name))
-        .min()
-    {
+    if let Some(name) = file.tensors.keys().filter(|name| !used.contains(*name)).min() {
         let reason = format!("a {} model with this tensor", c.arch.name());
-        return Err(Error::unsupported(
-            &file.path,
-            format!("tensor {name}"),
-            reason,
-        ));
+        return Err(Error::unsupported(&file.path, format!("tensor {name}"), reason));
     }
-    Ok(Weights {
-        embed,
-        layers,
-        output_norm,
-        output,
-    })
+    Ok(Weights { embed, layers, output_norm, output })
 }
 
-fn layer(
-    file: &File,
-    c: &Config,
-    l: usize,
-    ropes: &Ropes,
-    used: &mut HashSet<String>,
-) -> Result<Layer> {
+fn layer(file: &File, c: &Config, l: usize, ropes: &Ropes, used: &mut HashSet<String>) -> Result<Layer> {
     let mut name = |part: &str| {
         let name = format!("blk.{l}.{part}");
         used.insert(name.clone());
@@ -319,8 +213,7 @@ fn layer(
     let ffn_norm = norm("ffn_norm.weight", c.hidden)?;
     let head_norms = matches!(c.arch, Arch::Qwen3 | Arch::Gemma3);
     let around = c.arch == Arch::Gemma3;
-    let mut norm_if =
-        |there: bool, part: &str, len: usize| there.then(|| norm(part, len)).transpose();
+    let mut norm_if = |there: bool, part: &str, len: usize| there.then(|| norm(part, len)).transpose();
     let (rope, window) = ropes.layer(l);
     Ok(Layer {
         attn_norm,

@@ -4,7 +4,7 @@ use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::mapped::Bytes;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Keys by name.
 pub(crate) struct Metadata {
@@ -36,14 +36,7 @@ impl Metadata {
             }
             values.insert(key, value);
         }
-        Ok(Self {
-            path: r.path().to_owned(),
-            values,
-        })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+        Ok(Self { path: r.path().to_owned(), values })
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Value> {
@@ -80,9 +73,9 @@ impl Metadata {
     pub(super) fn string(&self, key: &str) -> Result<Option<&str>> {
         match self.get(key) {
             None => Ok(None),
-            Some(Value::String(bytes)) => std::str::from_utf8(bytes)
-                .map(Some)
-                .map_err(|_| self.wrong(key, "UTF-8 text")),
+            Some(Value::String(bytes)) => {
+                std::str::from_utf8(bytes).map(Some).map_err(|_| self.wrong(key, "UTF-8 text"))
+            }
             Some(_) => Err(self.wrong(key, "a string")),
         }
     }

@@ -12,11 +12,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(path: &Path, bytes: Bytes) -> Self {
-        Self {
-            path: path.to_owned(),
-            bytes,
-            at: 0,
-        }
+        Self { path: path.to_owned(), bytes, at: 0 }
     }
 
     pub(super) fn position(&self) -> usize {
@@ -31,10 +27,7 @@ impl Reader {
             .filter(|&len| len <= left)
             .and_then(|len| self.bytes.slice(self.at..self.at + len));
         let Some(slice) = slice else {
-            let reason = format!(
-                "needs {len} bytes at offset {}, the file has {left} left",
-                self.at
-            );
+            let reason = format!("needs {len} bytes at offset {}, the file has {left} left", self.at);
             return Err(self.malformed(what, reason));
         };
         self.at += slice.len();

@@ -12,11 +12,7 @@ pub(super) fn tokenizer(file: &File) -> Result<Tokenizer> {
     match m.string(key)?.ok_or_else(|| m.missing(key))? {
         "gpt2" => {}
         other => {
-            return Err(Error::unsupported(
-                &file.path,
-                key,
-                format!("the tokenizer {other:?}"),
-            ));
+            return Err(Error::unsupported(&file.path, key, format!("the tokenizer {other:?}")));
         }
     }
     let key = "tokenizer.ggml.tokens";
@@ -24,16 +20,12 @@ pub(super) fn tokenizer(file: &File) -> Result<Tokenizer> {
     let tokens = tokens(file, texts)?;
     let key = "tokenizer.ggml.merges";
     let merges = m.strings(key)?.ok_or_else(|| m.missing(key))?;
-    let merges = merges
-        .iter()
-        .map(|merge| text(file, key, merge))
-        .collect::<Result<Vec<_>>>()?;
+    let merges = merges.iter().map(|merge| text(file, key, merge)).collect::<Result<Vec<_>>>()?;
 
     let key = "tokenizer.ggml.pre";
     let pre_name = m.string(key)?.unwrap_or("default");
-    let pre = pre::by_name(pre_name).ok_or_else(|| {
-        Error::unsupported(&file.path, key, format!("the pre-tokenizer {pre_name:?}"))
-    })?;
+    let pre = pre::by_name(pre_name)
+        .ok_or_else(|| Error::unsupported(&file.path, key, format!("the pre-tokenizer {pre_name:?}")))?;
 
     let id = |name: &str| -> Result<Option<TokenId>> {
         let key = format!("tokenizer.ggml.{name}_token_id");
@@ -42,34 +34,19 @@ pub(super) fn tokenizer(file: &File) -> Result<Tokenizer> {
             None => Ok(None),
             Some(id) if id == u64::from(u32::MAX) => Ok(None),
             Some(id) if id < tokens.len() as u64 => Ok(Some(id as TokenId)),
-            Some(id) => Err(Error::malformed(
-                &file.path,
-                key,
-                format!("{id} is not among {} tokens", tokens.len()),
-            )),
+            Some(id) => Err(Error::malformed(&file.path, key, format!("{id} is not among {} tokens", tokens.len()))),
         }
     };
-    let stop = [id("eos")?, id("eot")?, id("eom")?]
-        .into_iter()
-        .flatten()
-        .collect();
+    let stop = [id("eos")?, id("eot")?, id("eom")?].into_iter().flatten().collect();
     let bos = id("bos")?;
-    let add_bos = m
-        .bool("tokenizer.ggml.add_bos_token")?
-        .unwrap_or(pre.adds_bos());
-    let vocabulary = Vocabulary {
-        bos,
-        eos: id("eos")?,
-        prefix: bos.filter(|_| add_bos).into_iter().collect(),
-        stop,
-        tokens,
-    };
+    let add_bos = m.bool("tokenizer.ggml.add_bos_token")?.unwrap_or(pre.adds_bos());
+    let vocabulary =
+        Vocabulary { bos, eos: id("eos")?, prefix: bos.filter(|_| add_bos).into_iter().collect(), stop, tokens };
     Tokenizer::byte_level_bpe(vocabulary, &merges, pre)
 }
 
 fn text<'a>(file: &File, key: &str, bytes: &'a Bytes) -> Result<&'a str> {
-    std::str::from_utf8(bytes)
-        .map_err(|_| Error::malformed(&file.path, key, "an entry is not UTF-8"))
+    std::str::from_utf8(bytes).map_err(|_| Error::malformed(&file.path, key, "an entry is not UTF-8"))
 }
 
 fn tokens(file: &File, texts: &[Bytes]) -> Result<Vec<Token>> {
@@ -87,11 +64,6 @@ fn tokens(file: &File, texts: &[Bytes]) -> Result<Vec<Token>> {
         Some(5) => Kind::Unused,
         _ => Kind::Normal,
     };
-    let token = |(i, bytes)| {
-        Ok(Token {
-            text: text(file, "tokenizer.ggml.tokens", bytes)?.to_owned(),
-            kind: kind(i),
-        })
-    };
+    let token = |(i, bytes)| Ok(Token { text: text(file, "tokenizer.ggml.tokens", bytes)?.to_owned(), kind: kind(i) });
     texts.iter().enumerate().map(token).collect()
 }

@@ -38,12 +38,7 @@ pub(super) fn q5_k(block: &[u8], out: &mut [f32]) {
 }
 
 pub(super) fn q6_k(block: &[u8], out: &mut [f32]) {
-    let (low, high, scales, d) = (
-        &block[0..128],
-        &block[128..192],
-        &block[192..208],
-        half_at(block, 208),
-    );
+    let (low, high, scales, d) = (&block[0..128], &block[128..192], &block[192..208], half_at(block, 208));
     for (i, o) in out.iter_mut().enumerate() {
         // Two halves of 128; in each, four quarters of 32 share the same bytes.
         let (half, quarter, lane) = (i / 128, i % 128 / 32, i % 32);
@@ -60,9 +55,6 @@ fn scale_min(s: &[u8], j: usize) -> (u8, u8) {
     if j < 4 {
         (s[j] & 63, s[j + 4] & 63)
     } else {
-        (
-            (s[j + 4] & 15) | (s[j - 4] >> 6) << 4,
-            (s[j + 4] >> 4) | (s[j] >> 6) << 4,
-        )
+        ((s[j + 4] & 15) | (s[j - 4] >> 6) << 4, (s[j + 4] >> 4) | (s[j] >> 6) << 4)
     }
 }

@@ -51,7 +51,7 @@ fn byte_of(letter: char) -> Option<u8> {
     let code = u32::from(letter);
     match code {
         0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => Some(code as u8),
-        0x100..=0x120 => Some((code - 0x100) as u8), // 0x00..=0x20
+        0x100..=0x120 => Some((code - 0x100) as u8),        // 0x00..=0x20
         0x121..=0x142 => Some((code - 0x121 + 0x7f) as u8), // 0x7f..=0xa0
         0x143 => Some(0xad),
         _ => None,
@@ -75,18 +75,9 @@ mod tests {
 
     #[test]
     fn letters_stand_for_bytes() {
-        let cases = [
-            ("Ġthe", " the"),
-            ("Ċ", "\n"),
-            ("ä½łå¥½", "你好"),
-            ("<tag>", "<tag>"),
-            ("日", "日"),
-        ];
+        let cases = [("Ġthe", " the"), ("Ċ", "\n"), ("ä½łå¥½", "你好"), ("<tag>", "<tag>"), ("日", "日")];
         for (text, expected) in cases {
-            let token = Token {
-                text: text.to_owned(),
-                kind: Kind::Normal,
-            };
+            let token = Token { text: text.to_owned(), kind: Kind::Normal };
             assert_eq!(byte_level(&token), expected.as_bytes(), "{text}");
         }
     }

@@ -27,17 +27,18 @@ pub(crate) enum PreTokenizer {
 /// The family that a GGUF file means, or `None` for one that is not known here.
 pub(crate) fn by_name(name: &str) -> Option<PreTokenizer> {
     Some(match name {
-        "default" | "gpt-2" | "gpt2" | "phi-2" | "olmo" | "jais" | "trillion"
-        | "granite-docling" => PreTokenizer::Gpt2,
+        "default" | "gpt-2" | "gpt2" | "phi-2" | "olmo" | "jais" | "trillion" | "granite-docling" => PreTokenizer::Gpt2,
         "smollm" | "starcoder" | "refact" | "command-r" | "codeshell" => PreTokenizer::DigitsGpt2,
         "qwen2" | "deepseek-r1-qwen" | "megrez" | "kormo" => PreTokenizer::Qwen2,
-        "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral" | "midm-2.0"
-        | "lfm2" => PreTokenizer::Llama3,
+        "llama3" | "llama-v3" | "llama-bpe" | "falcon3" | "falcon-h1" | "pixtral" | "midm-2.0" | "lfm2" => {
+            PreTokenizer::Llama3
+        }
         _ => return None,
     })
 }
 
-const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN2: &str =
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 impl PreTokenizer {
@@ -55,9 +56,7 @@ impl PreTokenizer {
         let words = |use_regex| PreTokenizerWrapper::from(ByteLevel::new(false, true, use_regex));
         let split = |pattern: &str| -> Result<PreTokenizerWrapper> {
             let pattern = SplitPattern::Regex(pattern.to_owned());
-            Ok(Split::new(pattern, SplitDelimiterBehavior::Isolated, false)
-                .map_err(failed)?
-                .into())
+            Ok(Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(failed)?.into())
         };
         let steps = match self {
             Self::Gpt2 => vec![words(true)],
@@ -67,9 +66,7 @@ impl PreTokenizer {
         };
         pipeline.with_pre_tokenizer(Some(PreTokenizerWrapper::from(Sequence::new(steps))));
         if self == Self::Qwen2 {
-            pipeline
-                .with_normalizer(Some(NormalizerWrapper::from(NFC)))
-                .map_err(failed)?;
+            pipeline.with_normalizer(Some(NormalizerWrapper::from(NFC))).map_err(failed)?;
         }
         Ok(())
     }

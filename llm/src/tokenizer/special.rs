@@ -17,17 +17,12 @@ struct Matcher {
 
 impl Matcher {
     fn new<'a>(tokens: impl Iterator<Item = (&'a Token, TokenId)>) -> Self {
-        let (texts, ids): (Vec<&str>, Vec<TokenId>) = tokens
-            .filter(|(t, _)| !t.text.is_empty())
-            .map(|(t, id)| (&*t.text, id))
-            .unzip();
+        let (texts, ids): (Vec<&str>, Vec<TokenId>) =
+            tokens.filter(|(t, _)| !t.text.is_empty()).map(|(t, id)| (&*t.text, id)).unzip();
         // Building fails only beyond billions of states; then none are matched, and the text stays text.
         let automaton = match texts.is_empty() {
             true => None,
-            false => AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(texts)
-                .ok(),
+            false => AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts).ok(),
         };
         Self { automaton, ids }
     }
@@ -40,25 +35,12 @@ impl Matcher {
 
 impl SpecialTokens {
     pub(super) fn new(tokens: &[Token]) -> Self {
-        let of = |kinds: &'static [Kind]| {
-            Matcher::new(
-                tokens
-                    .iter()
-                    .zip(0..)
-                    .filter(|(t, _)| kinds.contains(&t.kind)),
-            )
-        };
-        Self {
-            all: of(&[Kind::Control, Kind::UserDefined]),
-            control: of(&[Kind::Control]),
-        }
+        let of = |kinds: &'static [Kind]| Matcher::new(tokens.iter().zip(0..).filter(|(t, _)| kinds.contains(&t.kind)));
+        Self { all: of(&[Kind::Control, Kind::UserDefined]), control: of(&[Kind::Control]) }
     }
 
     /// Every literal token in `text`, from left to right.
-    pub(super) fn find<'a>(
-        &'a self,
-        text: &'a str,
-    ) -> impl Iterator<Item = (Range<usize>, TokenId)> + 'a {
+    pub(super) fn find<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Range<usize>, TokenId)> + 'a {
         self.all.find(text)
     }
 

@@ -19,17 +19,13 @@ impl TextStream {
 
     /// A stream over the tokens of `tokenizer`.
     pub fn over(tokenizer: Arc<Tokenizer>) -> Self {
-        Self {
-            tokenizer,
-            pending: Vec::new(),
-        }
+        Self { tokenizer, pending: Vec::new() }
     }
 
     /// The text that `token` completes; empty in the middle of a letter and for control tokens.
     /// Bytes that can become no letter are replaced by U+FFFD.
     pub fn push(&mut self, token: TokenId) -> String {
-        self.pending
-            .extend_from_slice(self.tokenizer.shown_bytes(token));
+        self.pending.extend_from_slice(self.tokenizer.shown_bytes(token));
         let mut text = String::new();
         loop {
             match std::str::from_utf8(&self.pending) {
