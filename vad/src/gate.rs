@@ -1,21 +1,28 @@
 //! The cheap gate: says when there is no chance of speech, so that Silero need not run.
 //!
-//! Two looks at each frame: its level (below [`GateConfig::silence_dbfs`] nothing is speech), then WebRTC's detector
-//! on 10 ms pieces. The gate leans towards open, because a frame that it withholds is lost; what it lets through is
+//! A frame passes when it is louder than [`GateConfig::silence_dbfs`] and either stands out of the background or looks
+//! like voice to WebRTC's detector. The gate leans towards open: what it withholds is lost, what it lets through is
 //! still judged.
 
 use webrtc_vad::{SampleRate, VadMode};
 
 use crate::config::GateConfig;
-use crate::level::{BLOCKS, Dbfs};
+use crate::level::{BLOCKS, Dbfs, NoiseFloor};
 use crate::{FRAME, FRAME_MS};
 
 /// 10 ms, the shortest piece WebRTC's detector takes.
 const PIECE: usize = 160;
 
+/// WebRTC's detector takes quiet audio for noise whatever its shape, so the background is brought up to this level in
+/// front of it.
+const BACKGROUND: Dbfs = Dbfs(-60.0);
+/// The most that is added, in decibels; louder parts clip, which does not hide a voice.
+const MAX_GAIN: f32 = 40.0;
+
 pub(crate) struct Gate {
     webrtc: Fvad,
     config: GateConfig,
+    floor: NoiseFloor,
     /// The beginning of a piece that the next frame completes: 512 is no multiple of 160.
     partial: Vec<i16>,
     /// Frames for which the gate stays open without a new sign of voice.
@@ -26,30 +33,26 @@ impl Gate {
     pub(crate) fn new(config: GateConfig) -> Self {
         let mut webrtc = Fvad(webrtc_vad::Vad::new());
         webrtc.restart(config.aggressiveness);
-        Self {
-            webrtc,
-            config,
-            partial: Vec::with_capacity(PIECE),
-            hold: 0,
-        }
+        Self { webrtc, config, floor: NoiseFloor::unknown(), partial: Vec::with_capacity(PIECE), hold: 0 }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.webrtc.restart(self.config.aggressiveness);
-        self.partial.clear();
-        self.hold = 0;
+        *self = Self::new(self.config.clone());
     }
 
-    /// Whether this frame may hold speech. Every frame must be shown, for the detector learns the noise as it goes.
+    /// Whether this frame may hold speech. Every frame must be shown, for the gate learns the noise as it goes.
     pub(crate) fn look(&mut self, frame: &[f32; FRAME], levels: &[Dbfs; BLOCKS]) -> bool {
         if !self.config.enabled {
             return true;
         }
         let voiced = self.any_piece_voiced(frame);
-        let loud = levels
-            .iter()
-            .any(|level| level.0 > self.config.silence_dbfs);
-        if voiced && loud {
+        let bar = self.floor.get().0 + self.config.rise_db;
+        let risen = levels.iter().any(|level| level.0 > bar);
+        let loud = levels.iter().any(|level| level.0 > self.config.silence_dbfs);
+        for &level in levels {
+            self.floor.update(level, false);
+        }
+        if loud && (voiced || risen) {
             self.hold = self.config.hold_ms.div_ceil(FRAME_MS);
             return true;
         }
@@ -59,10 +62,12 @@ impl Gate {
     }
 
     fn any_piece_voiced(&mut self, frame: &[f32; FRAME]) -> bool {
+        let gain_db = (BACKGROUND.0 - self.floor.get().0).clamp(0.0, MAX_GAIN);
+        let scale = 32_767.0 * 10_f32.powf(gain_db / 20.0);
         let mut voiced = false;
         for &sample in frame {
-            // Samples are already within [-1, 1].
-            self.partial.push((sample * 32_767.0) as i16);
+            // The cast saturates.
+            self.partial.push((sample * scale) as i16);
             if self.partial.len() == PIECE {
                 voiced |= self.webrtc.is_voiced(&self.partial);
                 self.partial.clear();
@@ -76,6 +81,7 @@ impl std::fmt::Debug for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gate")
             .field("config", &self.config)
+            .field("floor", &self.floor)
             .field("hold", &self.hold)
             .finish_non_exhaustive()
     }
@@ -84,10 +90,7 @@ impl std::fmt::Debug for Gate {
 /// WebRTC's detector, able to move to the thread that listens.
 struct Fvad(webrtc_vad::Vad);
 
-#[expect(
-    unsafe_code,
-    reason = "the crate holds a raw pointer and says nothing of threads"
-)]
+#[expect(unsafe_code, reason = "the crate holds a raw pointer and says nothing of threads")]
 // SAFETY: the pointer is the only one to a heap block that `fvad_new` allocated; libfvad has no thread-local and no
 // mutable global state, and `Fvad` gives access by `&mut` only, so one thread at a time uses the block.
 unsafe impl Send for Fvad {}

@@ -29,11 +29,7 @@ pub(crate) fn levels(frame: &[f32; FRAME]) -> [Dbfs; BLOCKS] {
 /// What a sample is taken for: NaN and infinities are silence, what exceeds full scale is clipped, and what is too
 /// small to be heard is zero, because subnormal numbers slow the arithmetic of some processors down a hundredfold.
 pub(crate) fn sane(sample: f32) -> f32 {
-    if !sample.is_finite() || sample.abs() < 1e-9 {
-        0.0
-    } else {
-        sample.clamp(-1.0, 1.0)
-    }
+    if !sample.is_finite() || sample.abs() < 1e-9 { 0.0 } else { sample.clamp(-1.0, 1.0) }
 }
 
 /// The background level: falls quickly to any quieter block, rises slowly otherwise.
@@ -53,11 +49,7 @@ impl NoiseFloor {
     }
 
     pub(crate) fn update(&mut self, level: Dbfs, is_speech: bool) {
-        let rise = if is_speech {
-            Self::RISE_IN_SPEECH
-        } else {
-            Self::RISE_IN_SILENCE
-        };
+        let rise = if is_speech { Self::RISE_IN_SPEECH } else { Self::RISE_IN_SILENCE };
         self.0 = Some(match self.0 {
             None => level.0,
             Some(floor) if level.0 < floor => floor + Self::FALL * (level.0 - floor),
@@ -116,9 +108,6 @@ mod tests {
         let after_speech = feed(-20.0, true, 2.0);
         assert!(after_speech < -55.0, "{after_speech}");
         let after_a_fan_starts = feed(-45.0, false, 2.0);
-        assert!(
-            (after_a_fan_starts + 45.0).abs() < 0.1,
-            "{after_a_fan_starts}"
-        );
+        assert!((after_a_fan_starts + 45.0).abs() < 0.1, "{after_a_fan_starts}");
     }
 }

@@ -131,11 +131,7 @@ impl Vad {
     /// As [`Self::push`].
     pub fn finish(&mut self) -> Result<Vec<VadEvent>> {
         let mut events = Vec::new();
-        let outcome = if self.partial.is_empty() {
-            Ok(())
-        } else {
-            self.judge_partial(&mut events)
-        };
+        let outcome = if self.partial.is_empty() { Ok(()) } else { self.judge_partial(&mut events) };
         self.segmenter.finish(&mut events);
         outcome.map(|()| events)
     }
@@ -193,7 +189,6 @@ impl Vad {
     /// Silero's judgement, after what it needs to hear first.
     fn hear(&mut self, frame: &[f32; FRAME]) -> Result<f32> {
         if !self.unheard.is_empty() {
-            self.silero.reset();
             for frame in std::mem::take(&mut self.unheard) {
                 self.silero.probability(&frame)?;
                 self.judged += 1;

@@ -40,11 +40,6 @@ impl Sub for SamplePos {
 
 impl fmt::Display for SamplePos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}.{:03} s",
-            self.as_millis() / 1000,
-            self.as_millis() % 1000
-        )
+        write!(f, "{}.{:03} s", self.as_millis() / 1000, self.as_millis() % 1000)
     }
 }

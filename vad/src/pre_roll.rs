@@ -22,11 +22,7 @@ impl PreRoll {
     /// A ring that holds `capacity` samples. [`Self::default`] is long enough for [`Self::LEAD`] at any onset setting.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self {
-            samples: VecDeque::with_capacity(capacity),
-            capacity,
-            end: SamplePos(0),
-        }
+        Self { samples: VecDeque::with_capacity(capacity), capacity, end: SamplePos(0) }
     }
 
     /// Appends what was also pushed to the detector, and forgets the oldest.
@@ -98,14 +94,8 @@ mod tests {
             }
             assert_eq!(ring.end(), SamplePos(5_000));
             assert_eq!(ring.start(), SamplePos(4_000));
-            assert_eq!(
-                ring.since(SamplePos(4_500)),
-                (SamplePos(4_500), ramp(4_500, 5_000))
-            );
-            assert_eq!(
-                ring.since(SamplePos(10)),
-                (SamplePos(4_000), ramp(4_000, 5_000))
-            );
+            assert_eq!(ring.since(SamplePos(4_500)), (SamplePos(4_500), ramp(4_500, 5_000)));
+            assert_eq!(ring.since(SamplePos(10)), (SamplePos(4_000), ramp(4_000, 5_000)));
             assert_eq!(ring.since(SamplePos(9_999)), (SamplePos(5_000), Vec::new()));
         }
     }
@@ -114,14 +104,8 @@ mod tests {
     fn leads_in_by_half_a_second_and_not_before_the_beginning() {
         let mut ring = PreRoll::default();
         ring.push(&ramp(0, 12_000));
-        assert_eq!(
-            ring.lead_in(SamplePos(10_000)),
-            (SamplePos(2_000), ramp(2_000, 12_000))
-        );
-        assert_eq!(
-            ring.lead_in(SamplePos(100)),
-            (SamplePos(0), ramp(0, 12_000))
-        );
+        assert_eq!(ring.lead_in(SamplePos(10_000)), (SamplePos(2_000), ramp(2_000, 12_000)));
+        assert_eq!(ring.lead_in(SamplePos(100)), (SamplePos(0), ramp(0, 12_000)));
     }
 
     #[test]

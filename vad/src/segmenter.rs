@@ -20,12 +20,30 @@ const END_LOOK_AHEAD: u64 = 2 * FRAME as u64;
 /// Blocks remembered: the slowest onset and the farthest back-dating that the configuration allows, 500 + 400 ms.
 const REMEMBERED: usize = 128;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum State {
-    /// No segment. `run` confident frames in a row, the first of which began at `first`.
-    Silence { run: u32, first: SamplePos },
+    /// No segment, though frames of speech may be adding up to one.
+    Silence(Option<Run>),
     /// In a segment. `quiet` frames in a row without speech; the last frame with speech ended at `confident`.
     Speech { quiet: u32, confident: SamplePos },
+}
+
+/// Frames of speech in a row that are not a segment yet.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Where the first of them began.
+    first: SamplePos,
+    frames: u32,
+    /// The highest probability among them.
+    peak: f32,
+}
+
+impl Run {
+    fn is_onset(&self, config: &VadConfig) -> bool {
+        let ms = self.frames * FRAME_MS;
+        let sure = self.peak >= config.confirm_threshold;
+        ms >= if sure { config.onset_ms } else { config.slow_onset_ms }
+    }
 }
 
 #[derive(Debug)]
@@ -47,10 +65,7 @@ impl Segmenter {
     pub(crate) fn new(config: VadConfig) -> Self {
         Self {
             config,
-            state: State::Silence {
-                run: 0,
-                first: SamplePos(0),
-            },
+            state: State::Silence(None),
             is_speech: false,
             end: SamplePos(0),
             taken: SamplePos(0),
@@ -65,7 +80,7 @@ impl Segmenter {
 
     /// Whether a segment is on, or a confident frame may be beginning one: then no frame may be left unjudged.
     pub(crate) fn is_busy(&self) -> bool {
-        !matches!(self.state, State::Silence { run: 0, .. })
+        !matches!(self.state, State::Silence(None))
     }
 
     /// Whether a segment is on.
@@ -77,23 +92,17 @@ impl Segmenter {
     pub(crate) fn last_speech(&self) -> Option<SamplePos> {
         match self.state {
             State::Speech { confident, .. } => Some(self.date_end(confident)),
-            State::Silence { .. } if self.taken > SamplePos(0) => Some(self.taken),
-            State::Silence { .. } => None,
+            State::Silence(_) if self.taken > SamplePos(0) => Some(self.taken),
+            State::Silence(_) => None,
         }
     }
 
     /// Takes the next frame and appends what follows from it: its own event, then a start or an end.
-    pub(crate) fn step(
-        &mut self,
-        speech_prob: f32,
-        levels: &[Dbfs; BLOCKS],
-        events: &mut Vec<VadEvent>,
-    ) {
+    pub(crate) fn step(&mut self, speech_prob: f32, levels: &[Dbfs; BLOCKS], events: &mut Vec<VadEvent>) {
         let begin = self.end;
         self.end = begin + FRAME as u64;
         self.levels.extend(levels);
-        self.levels
-            .drain(..self.levels.len().saturating_sub(REMEMBERED));
+        self.levels.drain(..self.levels.len().saturating_sub(REMEMBERED));
         if speech_prob >= self.config.start_threshold {
             self.is_speech = true;
         } else if speech_prob < self.config.end_threshold {
@@ -102,35 +111,25 @@ impl Segmenter {
         for &level in levels {
             self.floor.update(level, self.is_speech);
         }
-        events.push(VadEvent::Frame {
-            end: self.end,
-            speech_prob,
-            is_speech: self.is_speech,
-        });
+        events.push(VadEvent::Frame { end: self.end, speech_prob, is_speech: self.is_speech });
         self.state = match self.state {
-            State::Silence { .. } if !self.is_speech => State::Silence {
-                run: 0,
-                first: self.end,
-            },
-            State::Silence { run, first } => {
-                let first = if run == 0 { begin } else { first };
-                let run = run + 1;
-                if run * FRAME_MS >= self.config.onset_ms {
-                    let at = self.date_start(first);
+            State::Silence(_) if !self.is_speech => State::Silence(None),
+            State::Silence(run) => {
+                let run = Run {
+                    first: run.map_or(begin, |run| run.first),
+                    frames: run.map_or(0, |run| run.frames) + 1,
+                    peak: run.map_or(0.0, |run| run.peak).max(speech_prob),
+                };
+                if run.is_onset(&self.config) {
+                    let at = self.date_start(run.first);
                     events.push(VadEvent::SpeechStart { at });
                     self.taken = at;
-                    State::Speech {
-                        quiet: 0,
-                        confident: self.end,
-                    }
+                    State::Speech { quiet: 0, confident: self.end }
                 } else {
-                    State::Silence { run, first }
+                    State::Silence(Some(run))
                 }
             }
-            State::Speech { .. } if self.is_speech => State::Speech {
-                quiet: 0,
-                confident: self.end,
-            },
+            State::Speech { .. } if self.is_speech => State::Speech { quiet: 0, confident: self.end },
             State::Speech { quiet, confident } => {
                 let quiet = quiet + 1;
                 if quiet * FRAME_MS >= self.config.hangover_ms {
@@ -154,19 +153,14 @@ impl Segmenter {
         let at = self.date_end(confident);
         events.push(VadEvent::SpeechEnd { at });
         self.taken = at;
-        State::Silence {
-            run: 0,
-            first: self.end,
-        }
+        State::Silence(None)
     }
 
     /// The first speech sample, given where the first confident frame began: as long as the blocks before it stand out
     /// of the background they belong to it; if none does, the first block of the frame that stands out is the onset.
     fn date_start(&self, first: SamplePos) -> SamplePos {
         let bar = self.bar(first, self.end);
-        let earliest = first
-            .before(u64::from(self.config.back_date_ms) * 16)
-            .max(self.taken);
+        let earliest = first.before(u64::from(self.config.back_date_ms) * 16).max(self.taken);
         let mut at = first;
         while at > earliest && self.level_before(at).is_some_and(|level| level > bar) {
             at = at.before(BLOCK as u64);
@@ -174,19 +168,11 @@ impl Segmenter {
         if at < first {
             return at.max(earliest);
         }
-        while at < first + FRAME as u64
-            && self
-                .level_before(at + BLOCK as u64)
-                .is_some_and(|level| level <= bar)
-        {
+        while at < first + FRAME as u64 && self.level_before(at + BLOCK as u64).is_some_and(|level| level <= bar) {
             at = at + BLOCK as u64;
         }
         // A frame of which no block stands out, in loud noise: its beginning is the best guess.
-        if at < first + FRAME as u64 {
-            at.max(self.taken)
-        } else {
-            first.max(self.taken)
-        }
+        if at < first + FRAME as u64 { at.max(self.taken) } else { first.max(self.taken) }
     }
 
     /// One past the last speech sample, given where the last confident frame ended.
@@ -196,11 +182,7 @@ impl Segmenter {
         let bar = self.bar(earliest, latest);
         let mut at = confident;
         // An unvoiced end goes on without a gap behind the confident frame.
-        while at < latest
-            && self
-                .level_before(at + BLOCK as u64)
-                .is_some_and(|level| level > bar)
-        {
+        while at < latest && self.level_before(at + BLOCK as u64).is_some_and(|level| level > bar) {
             at = at + BLOCK as u64;
         }
         if at > confident {

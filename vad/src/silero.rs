@@ -27,33 +27,19 @@ impl Silero {
     pub(crate) fn open(runtime: &Runtime, path: &Path) -> Result<Self> {
         // One thread: a frame is some 0.1 ms of work, less than waking a second thread costs.
         let session = runtime.session(path, 1)?;
-        let names = |outlets: &[Outlet]| {
-            outlets
-                .iter()
-                .map(|o| o.name().to_owned())
-                .collect::<Vec<_>>()
-        };
+        let names = |outlets: &[Outlet]| outlets.iter().map(|o| o.name().to_owned()).collect::<Vec<_>>();
         let (inputs, outputs) = (names(session.inputs()), names(session.outputs()));
         if inputs != ["input", "state", "sr"] || outputs != ["output", "stateN"] {
             return Err(Error::WrongModel {
                 path: path.to_owned(),
-                reason: format!(
-                    "it maps {inputs:?} to {outputs:?}, not [input, state, sr] to [output, stateN]"
-                ),
+                reason: format!("it maps {inputs:?} to {outputs:?}, not [input, state, sr] to [output, stateN]"),
             });
         }
-        let mut silero = Self {
-            session,
-            input: [0.0; CONTEXT + FRAME],
-            state: [0.0; STATE],
-        };
+        let mut silero = Self { session, input: [0.0; CONTEXT + FRAME], state: [0.0; STATE] };
         // A model of other shapes shows itself now and not in the middle of a conversation.
         silero
             .probability(&[0.0; FRAME])
-            .map_err(|e| Error::WrongModel {
-                path: path.to_owned(),
-                reason: e.to_string(),
-            })?;
+            .map_err(|e| Error::WrongModel { path: path.to_owned(), reason: e.to_string() })?;
         silero.reset();
         Ok(silero)
     }
