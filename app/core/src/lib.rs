@@ -1,9 +1,27 @@
 //! The conversation: actors, dialogue, history, probes and audio hosts.
+//!
+//! [`Assistant`] is the whole of it: give it a [`Config`], loaded [`Models`] and an [`audio::AudioHost`], read its
+//! [`Event`]s, and take its [`report::Report`] at the end.
 
+mod actor;
+mod assistant;
 pub mod audio;
 pub mod barge_in;
+mod budget;
+mod clock;
+pub mod config;
 pub mod dialogue;
+pub mod echo;
+mod error;
 pub mod history;
 pub mod message;
+pub mod models;
+mod recording;
 pub mod report;
 pub mod words;
+
+pub use assistant::Assistant;
+pub use config::Config;
+pub use error::{Error, Result};
+pub use message::{Command, Event, TurnId};
+pub use models::Models;

@@ -1,0 +1,168 @@
+//! The models of a conversation: found in the models directory, loaded side by side, warm.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use assets::Store;
+use onnx::Runtime;
+use tts::Synthesizer;
+use turn_detect::SmartTurn;
+use vad::{Vad, VadConfig};
+
+use crate::config::{Config, Language};
+use crate::history::History;
+use crate::report;
+use crate::{Error, Result};
+
+/// Everything a conversation computes with.
+pub struct Models {
+    pub(crate) vad: Vad,
+    pub(crate) smart_turn: SmartTurn,
+    pub(crate) transcriber: Box<dyn asr::Transcriber>,
+    pub(crate) asr_options: asr::Options,
+    pub(crate) session: llm::Session,
+    pub(crate) voice: Box<dyn Synthesizer>,
+    /// Their names, for the report.
+    pub names: report::Models,
+}
+
+impl Models {
+    /// Loads what `config` names. The slowest decides how long that takes, not their sum.
+    ///
+    /// # Errors
+    /// The first model that is missing, damaged or of the wrong kind, and the command that brings it.
+    pub fn load(config: &Config, store: &Store) -> Result<Self> {
+        config.check()?;
+        let runtime = Runtime::load(&store.onnxruntime()?)?;
+        let smart_turn = "smart-turn-v3.2";
+        let silero = store.file("silero-vad", "silero_vad_16k_op15.onnx")?;
+        let smart_turn_file = store.file(smart_turn, "smart-turn-v3.2-cpu.onnx")?;
+
+        thread::scope(|scope| {
+            let llm = scope.spawn(|| load_llm(config, store));
+            let asr = scope.spawn(|| load_asr(config, store));
+            let voice = scope.spawn(|| load_voice(config, store, &runtime));
+            let vad = Vad::open(&runtime, &silero, VadConfig::default())?;
+            let mut smart_turn_model = SmartTurn::open_with_threads(&runtime, &smart_turn_file, config.threads)?;
+            // The first run of a session plans its memory; no turn should wait for that.
+            smart_turn_model.score(&[0.0; 16_000])?;
+            Ok(Self {
+                vad,
+                smart_turn: smart_turn_model,
+                transcriber: join(asr)?,
+                asr_options: asr_options(config),
+                session: join(llm)?,
+                voice: join(voice)?,
+                names: report::Models {
+                    asr: config.asr.clone(),
+                    llm: name_of(&config.llm),
+                    voice: name_of(&config.voice),
+                    turn: smart_turn.into(),
+                },
+            })
+        })
+    }
+}
+
+/// Speech recognition alone, for `transcribe`.
+///
+/// # Errors
+/// As [`Models::load`].
+pub fn load_asr(config: &Config, store: &Store) -> Result<Box<dyn asr::Transcriber>> {
+    let model = file_of(store, &config.asr, "whisper.cpp model", |name| {
+        name.starts_with("ggml-") && name.ends_with(".bin")
+    })?;
+    let mut whisper = asr::Whisper::open(&model)?;
+    let noise: Vec<f32> = (0..16_000).map(|i| ((i * 7919 % 997) as f32 / 997.0 - 0.5) * 0.02).collect();
+    let options = asr::Options { pass: asr::Pass::Partial, ..asr_options(config) };
+    asr::Transcriber::transcribe(&mut whisper, &noise, &options, &AtomicBool::new(false))?;
+    Ok(Box::new(whisper))
+}
+
+/// How speech is recognised under `config`.
+#[must_use]
+pub fn asr_options(config: &Config) -> asr::Options {
+    let language = match config.language {
+        Language::Auto => asr::Language::Auto,
+        Language::En => asr::Language::English,
+        Language::Zh => asr::Language::Mandarin,
+    };
+    asr::Options { language, threads: config.threads, ..asr::Options::default() }
+}
+
+/// The language model alone, for `generate`, with the system prompt computed.
+///
+/// # Errors
+/// As [`Models::load`].
+pub fn load_llm(config: &Config, store: &Store) -> Result<llm::Session> {
+    let path = llm_path(config, store)?;
+    let model = llm::Model::open(&path)?;
+    let context = config.context.min(model.config().context);
+    let mut session = llm::Session::new(Arc::clone(&model), llm::SessionConfig { context, threads: config.threads })?;
+    let mut system = History::new(&config.system_prompt).prompt("");
+    system.retain(|m| !m.text.is_empty());
+    crate::actor::thinker::Thinker::warm_up(&mut session, &system)?;
+    Ok(session)
+}
+
+/// Where the language model of `config` lies.
+///
+/// # Errors
+/// What is missing and the command that brings it.
+pub fn llm_path(config: &Config, store: &Store) -> Result<PathBuf> {
+    if let Some(path) = as_path(&config.llm) {
+        return Ok(path);
+    }
+    file_of(store, &config.llm, "language model", |name| name.ends_with(".gguf"))
+}
+
+/// The voice alone, for `say`.
+///
+/// # Errors
+/// As [`Models::load`].
+pub fn load_voice(config: &Config, store: &Store, runtime: &Runtime) -> Result<Box<dyn Synthesizer>> {
+    let path = match as_path(&config.voice) {
+        Some(path) => path,
+        None => file_of(store, &config.voice, "Piper voice", |name| name.ends_with(".onnx"))?,
+    };
+    Ok(Box::new(tts::Piper::open(runtime, &path, config.threads)?))
+}
+
+/// The first file of a model that fits.
+fn file_of(store: &Store, id: &str, what: &'static str, fits: impl Fn(&str) -> bool) -> Result<PathBuf> {
+    let catalogued = store.catalogue().model(id).map(|model| {
+        let files = model.files_for(store.platform()).map(|f| f.name.clone());
+        files.chain(model.derived.iter().map(|d| d.name.clone())).collect::<Vec<_>>()
+    });
+    let names = match catalogued {
+        Some(names) => names,
+        None => store.manifest(id)?.map(|m| m.files.iter().map(|f| f.name.clone()).collect()).unwrap_or_default(),
+    };
+    match names.iter().find(|name| fits(name)) {
+        Some(name) => Ok(store.file(id, name)?),
+        // An unknown id is reported as such by the store.
+        None if names.is_empty() => Ok(store.file(id, "")?),
+        None => Err(Error::WrongKind { id: id.into(), what }),
+    }
+}
+
+/// `Some` where a setting is meant as a path rather than an id.
+fn as_path(setting: &str) -> Option<PathBuf> {
+    let path = Path::new(setting);
+    (path.components().count() > 1 || path.exists()).then(|| path.to_owned())
+}
+
+/// A model as a report names it.
+fn name_of(setting: &str) -> String {
+    let path = as_path(setting);
+    path.and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned())).unwrap_or_else(|| setting.into())
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    match thread.join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
