@@ -95,9 +95,14 @@ impl Checkpoint {
         Ok(Checkpoint { path, bytes, tensors, hyper, vocabulary })
     }
 
+    /// An error about this file.
+    pub(crate) fn wrong(&self, what: String) -> Error {
+        Error::Model { path: self.path.clone(), what }
+    }
+
     /// The values of a tensor that must have exactly this shape.
     pub(crate) fn f32s(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let wrong = |what: String| Error::Model { path: self.path.clone(), what };
+        let wrong = |what: String| self.wrong(what);
         let tensor = self.tensors.get(name).ok_or_else(|| wrong(format!("no tensor {name}")))?;
         if tensor.shape != shape {
             return Err(wrong(format!("tensor {name} is {:?}, expected {shape:?}", tensor.shape)));

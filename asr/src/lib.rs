@@ -7,6 +7,7 @@ mod audio;
 mod checkpoint;
 mod convert;
 mod decode;
+mod engine;
 mod error;
 mod guard;
 mod mel_filters;
@@ -17,6 +18,7 @@ mod whisper_cpp;
 mod words;
 
 pub use convert::{Quant, convert};
+pub use engine::Native;
 pub use error::{Error, Result};
 pub use stream::{Partial, Stream};
 pub use transcriber::{AudioContext, Language, Options, Pass, Rejection, TokenId, Transcriber, Transcript};
