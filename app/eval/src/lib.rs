@@ -1,0 +1,1 @@
+//! Evaluation over the same pipeline as a conversation.
