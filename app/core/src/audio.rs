@@ -7,13 +7,16 @@
 //! One clock rules: the microphone's sample clock. Every time in this module is a [`SamplePos`], also those of playback.
 
 pub mod error;
+pub mod file;
 pub mod host;
+mod monitor;
 pub mod player;
 pub mod resample;
 pub mod speaker;
 pub mod wav;
 
 pub use error::{Error, Result};
+pub use file::{FileHost, Input, Pace, Samples};
 pub use host::{
     AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams,
     VoiceFormat,

@@ -207,6 +207,8 @@ pub struct HostReport {
     pub underruns: u64,
     /// Microphone samples that the pipeline was too slow to take.
     pub overrun_samples: u64,
+    /// How late the host itself was at worst against the wall clock, in milliseconds.
+    pub worst_lag_ms: u64,
 }
 
 /// Stops a host. Dropping it stops the host and waits, too.

@@ -72,7 +72,8 @@ pub(crate) enum Report {
     },
 }
 
-/// Played samples, as they left the sink, for echo cancelling. What no block covers was silence.
+/// Played samples, as they left the sink, for echo cancelling. What no block covers was silence; an empty block says that
+/// silence begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FarBlock {
     pub(crate) at_ns: u64,
@@ -126,6 +127,8 @@ pub struct Player {
     last_sample_ns: u64,
     /// The highest turn whose cancelling was acted upon.
     cancelled: u64,
+    /// Whether the last block of reference audio was not empty.
+    recording: bool,
     lost_reports: u64,
 }
 
@@ -161,6 +164,7 @@ impl Player {
             gain_step: 1.0,
             last_sample_ns: 0,
             cancelled: 0,
+            recording: false,
             lost_reports: 0,
         };
         (
@@ -209,15 +213,23 @@ impl Player {
                 played: self.played,
                 at_ns: self.last_sample_ns,
             });
-            let mut block = FarBlock {
-                at_ns,
-                len: filled,
-                samples: [0.0; STEP],
-            };
-            block.samples[..filled].copy_from_slice(&out[..filled]);
-            // Nobody needs to read it; a full ring loses reference audio, nothing else.
-            let _ = self.far.push(block);
+            self.record(&out[..filled], at_ns);
         }
+        if filled < out.len() && self.recording {
+            self.record(&[], at_ns + self.duration_ns(filled));
+        }
+    }
+
+    fn record(&mut self, played: &[f32], at_ns: u64) {
+        let mut block = FarBlock {
+            at_ns,
+            len: played.len(),
+            samples: [0.0; STEP],
+        };
+        block.samples[..played.len()].copy_from_slice(played);
+        self.recording = !played.is_empty();
+        // Nobody needs to read it; a full ring loses reference audio, nothing else.
+        let _ = self.far.push(block);
     }
 
     /// Brings the next sample that may sound to the front; `false` if there is silence for now.

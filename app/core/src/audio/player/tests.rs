@@ -6,7 +6,7 @@ use super::super::speaker::Queued;
 use super::*;
 
 const RATE: u32 = 16_000;
-const GO: AtomicBool = AtomicBool::new(false);
+static GO: AtomicBool = AtomicBool::new(false);
 
 struct Bench {
     speaker: Speaker,
