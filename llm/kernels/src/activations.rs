@@ -58,7 +58,6 @@ impl Activations {
     ///
     /// # Errors
     /// As [`Activations::quantize`].
-    #[expect(unsafe_code, reason = "threads write disjoint rows of three buffers")]
     pub fn quantize_with(
         &mut self,
         isa: Isa,
@@ -69,10 +68,27 @@ impl Activations {
         pool: &Pool,
     ) -> Result<()> {
         check_len("x", x.len(), n * cols)?;
+        self.fill_rows(n, cols, group, pool, |_, i, codes, scales, sums| {
+            quantize_row(isa, &x[i * cols..][..cols], group, codes, scales, sums);
+        });
+        Ok(())
+    }
+
+    /// Calls `fill(thread, row, codes, scales, sums)` for each of `n` rows, shared among the threads of `pool`.
+    #[expect(unsafe_code, reason = "threads write disjoint rows of three buffers")]
+    pub(crate) fn fill_rows(
+        &mut self,
+        n: usize,
+        cols: usize,
+        group: usize,
+        pool: &Pool,
+        fill: impl Fn(usize, usize, &mut [i8], &mut [f32], &mut [f32]) + Sync,
+    ) {
         self.resize(n, cols, group);
         let (groups, padded) = (self.groups(), self.padded());
-        let (codes, scales, sums) =
-            (SendPtr(self.codes.as_mut_ptr()), SendPtr(self.scales.as_mut_ptr()), SendPtr(self.sums.as_mut_ptr()));
+        let codes = SendPtr(self.codes.as_mut_ptr());
+        let scales = SendPtr(self.scales.as_mut_ptr());
+        let sums = SendPtr(self.sums.as_mut_ptr());
         pool.run(&|worker| {
             let (codes, scales, sums) = (&codes, &scales, &sums);
             for i in worker.share(n) {
@@ -85,10 +101,9 @@ impl Activations {
                         std::slice::from_raw_parts_mut(sums.0.add(i * groups), groups),
                     )
                 };
-                quantize_row(isa, &x[i * cols..][..cols], group, codes, scales, sums);
+                fill(worker.index, i, codes, scales, sums);
             }
         });
-        Ok(())
     }
 
     /// Sets the shape; contents are unspecified afterwards.

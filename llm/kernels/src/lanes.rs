@@ -10,6 +10,8 @@ use half::f16;
 
 /// A vector of sixteen floats.
 pub(crate) trait Lanes: Copy {
+    /// Vectors that fit in the register file.
+    const REGISTERS: usize;
     fn splat(v: f32) -> Self;
     /// The first sixteen elements of `s`; panics if there are fewer.
     fn load(s: &[f32]) -> Self;
@@ -78,6 +80,7 @@ pub(crate) trait Lanes: Copy {
 }
 
 impl Lanes for [f32; 16] {
+    const REGISTERS: usize = 4;
     #[inline(always)]
     fn splat(v: f32) -> Self {
         [v; 16]
@@ -158,6 +161,7 @@ mod x86 {
     }
 
     impl Lanes for F32x16 {
+        const REGISTERS: usize = 32;
         #[inline(always)]
         fn splat(v: f32) -> Self {
             F32x16(have!(_mm512_set1_ps(v)))
@@ -236,6 +240,7 @@ mod x86 {
     }
 
     impl Lanes for F32x8x2 {
+        const REGISTERS: usize = 8;
         #[inline(always)]
         fn splat(v: f32) -> Self {
             let v = have!(_mm256_set1_ps(v));

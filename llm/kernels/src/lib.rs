@@ -7,6 +7,9 @@
 
 mod activations;
 mod arena;
+mod attention;
+mod cache;
+mod compute;
 mod dot;
 pub mod elementwise;
 mod error;
@@ -23,6 +26,9 @@ mod testing;
 
 pub use activations::Activations;
 pub use arena::{Arena, Block};
+pub use attention::Heads;
+pub use cache::KvCache;
+pub use compute::{Compute, Input, Output};
 pub use error::{Error, Result};
 pub use isa::{Avx2, Avx512Vnni, AvxVnni, Isa, NeonDot, NeonI8mm};
 pub use linear::{matmul, matmul_quantized};

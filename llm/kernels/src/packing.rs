@@ -82,22 +82,53 @@ impl Packer {
     /// When there are more rows than announced, the source has another length, the format cannot hold the
     /// source, or a scale is not finite.
     pub fn append(&mut self, source: Source<'_>, rows: usize, pool: &Pool) -> Result<()> {
+        let first = self.filled;
         let m = &mut self.matrix;
-        if rows > m.rows - self.filled {
-            return Err(Error::Length { what: "rows", got: self.filled + rows, expected: m.rows });
+        if rows > m.rows - first {
+            return Err(Error::Length { what: "rows", got: first + rows, expected: m.rows });
         }
         check_source(&source, m.format, rows, m.cols)?;
-        let (first, format, cols, panel_bytes) = (self.filled, m.format, m.cols, m.panel_bytes());
+        let (format, cols, panel_bytes) = (m.format, m.cols, m.panel_bytes());
         let panels = first / PANEL_ROWS..(first + rows).div_ceil(PANEL_ROWS);
         let data = &mut m.block.bytes_mut()[panels.start * panel_bytes..panels.end * panel_bytes];
-        let results = pool.map_chunks(data, panel_bytes, |panel, bytes| {
+        self.filled += rows;
+        pool.map_chunks(data, panel_bytes, |panel, bytes| {
             let panel = panels.start + panel;
             let begin = (panel * PANEL_ROWS).max(first);
             let end = ((panel + 1) * PANEL_ROWS).min(first + rows);
             (begin..end).try_for_each(|row| pack_row(&source, row - first, cols, format, bytes, row % PANEL_ROWS, row))
-        });
-        self.filled += rows;
-        results
+        })
+    }
+
+    /// Appends `rows` rows of two sources with their panels in turn: sixteen rows of `gate`, the same sixteen
+    /// of `up`. Both are padded to whole panels, so this takes `2 x (rows up to a multiple of 16)` rows.
+    ///
+    /// # Errors
+    /// As [`Packer::append`]; also when the rows before are not whole panels.
+    pub fn append_pairs(&mut self, gate: Source<'_>, up: Source<'_>, rows: usize, pool: &Pool) -> Result<()> {
+        let first = self.filled;
+        if !first.is_multiple_of(2 * PANEL_ROWS) {
+            return Err(Error::Range { what: "rows before pairs", value: first, range: "multiples of 32" });
+        }
+        let taken = 2 * rows.next_multiple_of(PANEL_ROWS);
+        if taken > self.matrix.rows - first {
+            return Err(Error::Length { what: "rows", got: first + taken, expected: self.matrix.rows });
+        }
+        let m = &mut self.matrix;
+        check_source(&gate, m.format, rows, m.cols)?;
+        check_source(&up, m.format, rows, m.cols)?;
+        let (format, cols, panel_bytes) = (m.format, m.cols, m.panel_bytes());
+        let begin = first / PANEL_ROWS * panel_bytes;
+        let data = &mut m.block.bytes_mut()[begin..begin + taken / PANEL_ROWS * panel_bytes];
+        self.filled += taken;
+        pool.map_chunks(data, 2 * panel_bytes, |pair, bytes| {
+            let (gates, ups) = bytes.split_at_mut(panel_bytes);
+            for row in pair * PANEL_ROWS..((pair + 1) * PANEL_ROWS).min(rows) {
+                pack_row(&gate, row, cols, format, gates, row % PANEL_ROWS, row)?;
+                pack_row(&up, row, cols, format, ups, row % PANEL_ROWS, row)?;
+            }
+            Ok(())
+        })
     }
 
     /// The finished matrix.

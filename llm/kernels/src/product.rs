@@ -18,7 +18,7 @@ use half::f16;
 use std::ops::Range;
 
 /// Up to this many rows of activations go through the panels directly.
-pub(crate) const DIRECT: usize = 8;
+pub(crate) const DIRECT: usize = 24;
 /// How far ahead of the loop the panels are prefetched, in bytes: beyond what the hardware's own prefetcher
 /// covers across page ends, well inside the second-level cache.
 const AHEAD: usize = 4096;
@@ -112,6 +112,18 @@ pub(crate) unsafe fn product(
     scalar(m, x, panels, out);
 }
 
+/// Asks for the first lines of panel `first`, up to where the loop's own prefetching takes over.
+pub(crate) fn prefetch(isa: Isa, m: &Matrix, first: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if isa != Isa::Scalar {
+        let at = m.data().as_ptr().wrapping_add(first * m.panel_bytes());
+        for line in (0..AHEAD).step_by(64) {
+            crate::dot::DotAvx2::prefetch(at.wrapping_add(line));
+        }
+    }
+    let _ = (isa, m, first);
+}
+
 /// The reference, one panel at a time.
 fn scalar(m: &Matrix, x: &Activations, panels: Range<usize>, out: Out) {
     let per = out.finish.panels();
@@ -190,32 +202,32 @@ trait Shape {
 
 #[inline(always)]
 fn direct_rows<D: Dot, F: Shape>(m: &Matrix, x: &Activations, panels: Range<usize>, out: Out) {
-    match x.n {
-        0 => (),
-        1 => direct_panels::<D, F, 1>(m, x, panels, out),
-        2 => direct_panels::<D, F, 2>(m, x, panels, out),
-        3 => direct_panels::<D, F, 3>(m, x, panels, out),
-        4 => direct_panels::<D, F, 4>(m, x, panels, out),
-        5 => direct_panels::<D, F, 5>(m, x, panels, out),
-        6 => direct_panels::<D, F, 6>(m, x, panels, out),
-        7 => direct_panels::<D, F, 7>(m, x, panels, out),
-        _ => direct_panels::<D, F, 8>(m, x, panels, out),
+    for p in panels {
+        let mut row = 0;
+        // After the first block of rows the panel lies in the cache.
+        macro_rules! blocks {
+            ($($rows:literal)+) => {
+                $(while x.n - row >= $rows {
+                    direct_panel::<D, F, $rows>(m, x, row, p, out);
+                    row += $rows;
+                })+
+            };
+        }
+        blocks!(8 4 2 1);
     }
 }
 
 #[inline(always)]
-fn direct_panels<D: Dot, F: Shape, const N: usize>(m: &Matrix, x: &Activations, panels: Range<usize>, out: Out) {
+fn direct_panel<D: Dot, F: Shape, const N: usize>(m: &Matrix, x: &Activations, row: usize, p: usize, out: Out) {
     let bytes = m.panel_bytes();
-    for p in panels {
-        let at = p * out.finish.panels();
-        let sums = direct::<D, F, N>(&m.data()[at * bytes..][..bytes], x);
-        let other = match out.finish.panels() {
-            2 => direct::<D, F, N>(&m.data()[(at + 1) * bytes..][..bytes], x),
-            _ => sums,
-        };
-        for i in 0..N {
-            finish::<D::V>(sums[i], other[i], out, p, i);
-        }
+    let at = p * out.finish.panels();
+    let sums = direct::<D, F, N>(&m.data()[at * bytes..][..bytes], x, row);
+    let other = match out.finish.panels() {
+        2 => direct::<D, F, N>(&m.data()[(at + 1) * bytes..][..bytes], x, row),
+        _ => sums,
+    };
+    for i in 0..N {
+        finish::<D::V>(sums[i], other[i], out, p, row + i);
     }
 }
 
@@ -253,12 +265,15 @@ unsafe fn halves<V: Lanes>(bytes: &[u8], at: usize) -> V {
     V::load_f16(unsafe { std::slice::from_raw_parts(bytes.as_ptr().add(at).cast::<f16>(), PANEL_ROWS) })
 }
 
-/// One panel times `N` rows of activations.
+/// One panel times `N` rows of activations from `row` on.
 #[inline(always)]
-fn direct<D: Dot, F: Shape, const N: usize>(panel: &[u8], x: &Activations) -> [D::V; N] {
+fn direct<D: Dot, F: Shape, const N: usize>(panel: &[u8], x: &Activations, row: usize) -> [D::V; N] {
     let (format, group) = (F::FORMAT, F::FORMAT.group);
     let (groups, padded) = (x.groups(), x.padded());
-    assert!(x.n >= N && panel.len() == groups * format.group_bytes());
+    assert!(x.n >= row + N && panel.len() == groups * format.group_bytes());
+    let x_codes = &x.codes[row * padded..(row + N) * padded];
+    let x_scales = &x.scales[row * groups..(row + N) * groups];
+    let x_sums = &x.sums[row * groups..(row + N) * groups];
     let mut total = [D::V::splat(0.0); N];
     for g in 0..groups {
         let at = g * format.group_bytes();
@@ -276,13 +291,13 @@ fn direct<D: Dot, F: Shape, const N: usize>(panel: &[u8], x: &Activations) -> [D
                         let (low, high) = D::nibbles(codes);
                         for (i, sum) in sums.iter_mut().enumerate() {
                             let k = i * padded + g * group + 8 * s;
-                            *sum = D::dot4(*sum, low, four(&x.codes, k));
-                            *sum = D::dot4(*sum, high, four(&x.codes, k + 4));
+                            *sum = D::dot4(*sum, low, four(x_codes, k));
+                            *sum = D::dot4(*sum, high, four(x_codes, k + 4));
                         }
                     }
                     Bits::Eight => {
                         for (i, sum) in sums.iter_mut().enumerate() {
-                            *sum = D::dot8(*sum, codes, four(&x.codes, i * padded + g * group + 4 * s));
+                            *sum = D::dot8(*sum, codes, four(x_codes, i * padded + g * group + 4 * s));
                         }
                     }
                 }
@@ -294,7 +309,7 @@ fn direct<D: Dot, F: Shape, const N: usize>(panel: &[u8], x: &Activations) -> [D
         for i in 0..N {
             // SAFETY: i < n and g < groups; `body` asserted both lengths.
             let (x_scale, x_sum) =
-                unsafe { (*x.scales.get_unchecked(i * groups + g), *x.sums.get_unchecked(i * groups + g)) };
+                unsafe { (*x_scales.get_unchecked(i * groups + g), *x_sums.get_unchecked(i * groups + g)) };
             let sum = D::to_f32(sums[i]).mul(D::V::splat(x_scale));
             match format.minimum {
                 Minimum::Implied => {
@@ -393,7 +408,7 @@ fn each_row_block<D: Dot, F: Shape, const P: usize>(
             })+
         };
     }
-    blocks!(6 5 4 3 2 1);
+    blocks!(6 3 1);
 }
 
 /// Codes of `P` panels as bytes, scales and minima as floats.
