@@ -18,6 +18,7 @@ pub mod message;
 pub mod models;
 mod recording;
 pub mod report;
+pub mod simulation;
 pub mod words;
 
 pub use assistant::Assistant;

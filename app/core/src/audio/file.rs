@@ -41,6 +41,12 @@ pub trait Input: Send {
     /// # Errors
     /// The input cannot be read on.
     fn read(&mut self, at: SamplePos, out: &mut [f32]) -> Result<usize>;
+
+    /// Tells what the speaker played from `at` on, mono at 16 kHz, for a room that returns it; called in order, not for
+    /// silence. What is told lies before what is read next.
+    fn played(&mut self, at: SamplePos, far: &[f32]) {
+        let _ = (at, far);
+    }
 }
 
 impl Input for Recording {
@@ -212,6 +218,9 @@ impl Machine {
             self.play_until(end)?;
             self.monitor.drain(|ns| ns / NS_PER_SAMPLE);
             let far = self.monitor.far(self.now, BLOCK);
+            if let Some(input) = self.input.as_mut().filter(|_| !far.is_empty()) {
+                input.played(self.now, &far);
+            }
             if !self.deliver(near, far) {
                 break;
             }
