@@ -21,6 +21,7 @@
 mod chat;
 mod config;
 mod error;
+mod fnv;
 pub mod forward;
 mod generate;
 mod gguf;
@@ -30,15 +31,17 @@ pub mod quant;
 mod rope;
 mod sampler;
 mod session;
+mod speculate;
 mod tokenizer;
 pub mod weights;
 
 pub use chat::{Chat, ChatOptions, Message, Role};
 pub use config::{Activation, Arch, Config, RopeStyle, TokenId};
 pub use error::{Error, Result};
-pub use generate::Generator;
+pub use generate::{Generator, Stats};
 pub use mapped::Bytes;
 pub use model::{Engine, Model, OpenOptions};
 pub use sampler::{Sampler, SamplerConfig};
 pub use session::{Prefill, Session, SessionConfig};
+pub use speculate::Speculation;
 pub use tokenizer::{TextStream, Tokenizer};

@@ -50,6 +50,22 @@ impl Bytes {
         let start = self.range.start;
         Some(Self { owner: self.owner.clone(), range: start + range.start..start + range.end })
     }
+
+    /// Gives the memory behind `range` back to the system if it is mapped from a file; it is read again when it is touched.
+    pub fn release(&self, range: Range<usize>) {
+        #[cfg(unix)]
+        if let Owner::Map(map) = &self.owner
+            && range.start < range.end
+            && range.end <= self.range.len()
+        {
+            // SAFETY: for a map of a file that is only read, this drops clean pages; the next access reads the same bytes
+            // from the file. The range lies in the map. A refusal costs memory only.
+            let _ = unsafe {
+                let (start, len) = (self.range.start + range.start, range.len());
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len)
+            };
+        }
+    }
 }
 
 impl From<Vec<u8>> for Bytes {

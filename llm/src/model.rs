@@ -3,7 +3,9 @@
 use crate::chat::Chat;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::fnv::Fnv;
 use crate::forward::Forward;
+use crate::forward::fast::Fast;
 use crate::forward::reference::Reference;
 use crate::gguf;
 use crate::tokenizer::Tokenizer;
@@ -42,7 +44,8 @@ pub struct Model {
     tokenizer: Arc<Tokenizer>,
     chat: Chat,
     forward: Box<dyn Forward>,
-    file_bytes: usize,
+    weight_bytes: usize,
+    fingerprint: u64,
 }
 
 impl Model {
@@ -65,13 +68,15 @@ impl Model {
             let (tokens, rows) = (tokenizer.vocab_size(), config.vocab);
             return Err(Error::VocabularyMismatch { path: path.to_owned(), tokens, rows });
         }
-        let file_bytes = weight_bytes(&weights);
+        let weight_bytes = weights.bytes();
+        let fingerprint = fingerprint(&config, &weights, options.engine);
         let forward: Box<dyn Forward> = match options.engine {
-            Engine::Fast | Engine::Reference => Box::new(Reference::new(config.clone(), weights)),
+            Engine::Fast => Box::new(Fast::new(path, config.clone(), weights)?),
+            Engine::Reference => Box::new(Reference::new(config.clone(), weights)),
         };
         let tokenizer = Arc::new(tokenizer);
         let chat = Chat::new(tokenizer.clone(), chat_template);
-        Ok(Arc::new(Self { config, tokenizer, chat, forward, file_bytes }))
+        Ok(Arc::new(Self { config, tokenizer, chat, forward, weight_bytes, fingerprint }))
     }
 
     /// The model's shape.
@@ -91,7 +96,12 @@ impl Model {
 
     /// Bytes of all matrices as the file stores them.
     pub fn weight_bytes(&self) -> usize {
-        self.file_bytes
+        self.weight_bytes
+    }
+
+    /// Tells this model and engine from others, for saved KV caches.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 
     pub(crate) fn forward(&self) -> &dyn Forward {
@@ -99,10 +109,10 @@ impl Model {
     }
 }
 
-fn weight_bytes(weights: &Weights) -> usize {
-    let layer = |l: &crate::weights::Layer| {
-        [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down].iter().map(|linear| linear.weight.bytes()).sum::<usize>()
-    };
-    let output = weights.output.as_ref().map_or(0, crate::weights::Matrix::bytes);
-    weights.embed.bytes() + output + weights.layers.iter().map(layer).sum::<usize>()
+/// A hash of the shape and of the first bytes of every matrix: enough to tell one training from another, and free.
+fn fingerprint(config: &Config, weights: &Weights, engine: Engine) -> u64 {
+    let mut hash = Fnv::default();
+    hash.update(format!("{engine:?} {config:?}").as_bytes());
+    weights.matrices().for_each(|matrix| hash.update(matrix.head(64)));
+    hash.finish()
 }

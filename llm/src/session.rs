@@ -1,5 +1,7 @@
 //! One conversation over a model: which tokens the KV cache holds, and the logits after the last of them.
 
+mod saved;
+
 use crate::config::TokenId;
 use crate::error::{Error, Result};
 use crate::forward::{State, StateOptions};
@@ -44,8 +46,9 @@ pub struct Session {
     state: Box<dyn State>,
     context: usize,
     tokens: Vec<TokenId>,
-    logits: Vec<f32>, // [vocab], of the last token
-    logits_at: usize, // tokens.len() that `logits` belongs to; 0 for none
+    logits: Vec<f32>,  // [1 + longest draft, vocab]
+    logits_row: usize, // the row that belongs to the last token
+    logits_at: usize,  // tokens.len() that `logits_row` belongs to; 0 for none
 }
 
 impl Session {
@@ -68,6 +71,7 @@ impl Session {
             context: config.context,
             tokens: Vec::with_capacity(config.context),
             logits,
+            logits_row: 0,
             logits_at: 0,
         })
     }
@@ -116,20 +120,51 @@ impl Session {
     /// As [`Session::advance_to`].
     pub fn append(&mut self, tokens: &[TokenId], cancel: &AtomicBool) -> Result<()> {
         self.check(tokens, self.tokens.len())?;
+        let vocab = self.model.config().vocab;
         let batches = tokens.len().div_ceil(PREFILL_BATCH);
         for (i, batch) in tokens.chunks(PREFILL_BATCH).enumerate() {
-            if cancel.load(Ordering::Relaxed) {
-                return Err(Error::Cancelled);
-            }
-            let logits = if i + 1 == batches { &mut self.logits[..] } else { &mut [] };
-            self.logits_at = 0;
-            self.state.forward(batch, self.tokens.len(), logits, cancel)?;
-            self.tokens.extend_from_slice(batch);
+            let rows = usize::from(i + 1 == batches);
+            self.compute(batch, rows * vocab, cancel)?;
         }
-        if !tokens.is_empty() {
+        Ok(())
+    }
+
+    /// Computes one batch, with the logits of its last tokens in the first `logits` elements of the buffer.
+    fn compute(&mut self, batch: &[TokenId], logits: usize, cancel: &AtomicBool) -> Result<()> {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        self.logits_at = 0;
+        self.state.forward(batch, self.tokens.len(), &mut self.logits[..logits], cancel)?;
+        self.tokens.extend_from_slice(batch);
+        if logits > 0 {
+            self.logits_row = logits / self.model.config().vocab - 1;
             self.logits_at = self.tokens.len();
         }
         Ok(())
+    }
+
+    /// Computes `tokens` (a token to keep and a draft) in one batch with the logits after each.
+    pub(crate) fn verify(&mut self, tokens: &[TokenId], cancel: &AtomicBool) -> Result<()> {
+        self.check(tokens, self.tokens.len())?;
+        let needed = tokens.len() * self.model.config().vocab;
+        if self.logits.len() < needed {
+            self.logits.resize(needed, 0.0);
+        }
+        self.compute(tokens, needed, cancel)
+    }
+
+    /// After [`Session::verify`] of `of` tokens: the logits that follow the first `n` of them.
+    pub(crate) fn verified(&self, n: usize) -> &[f32] {
+        let vocab = self.model.config().vocab;
+        &self.logits[(n - 1) * vocab..n * vocab]
+    }
+
+    /// After [`Session::verify`] of `of` tokens: forgets all but the first `n` of them; their logits stay known.
+    pub(crate) fn keep(&mut self, n: usize, of: usize) {
+        self.tokens.truncate(self.tokens.len() - (of - n));
+        self.logits_row = n - 1;
+        self.logits_at = self.tokens.len();
     }
 
     /// As [`Session::append`], but writes the logits after every one of `tokens` into `logits`. `[tokens, vocab]`
@@ -145,11 +180,14 @@ impl Session {
             return Err(Error::Setting { setting: "logits", reason });
         }
         for (batch, logits) in tokens.chunks(PREFILL_BATCH).zip(logits.chunks_mut(PREFILL_BATCH * vocab)) {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
             self.logits_at = 0;
             self.state.forward(batch, self.tokens.len(), logits, cancel)?;
             self.tokens.extend_from_slice(batch);
-            self.logits.copy_from_slice(&logits[logits.len() - vocab..]);
-            self.logits_at = self.tokens.len();
+            self.logits[..vocab].copy_from_slice(&logits[logits.len() - vocab..]);
+            (self.logits_row, self.logits_at) = (0, self.tokens.len());
         }
         Ok(())
     }
@@ -157,7 +195,7 @@ impl Session {
     /// Logits of the token that follows [`Session::tokens`]; empty when they are not known, after a rollback or before the
     /// first token. `[vocab]`
     pub fn logits(&self) -> &[f32] {
-        if self.logits_at == self.tokens.len() && self.logits_at > 0 { &self.logits } else { &[] }
+        if self.logits_at == self.tokens.len() && self.logits_at > 0 { self.verified(self.logits_row + 1) } else { &[] }
     }
 
     /// Tokens that follow, one at a time, until an end-of-message token (not yielded), an error or a full context.
@@ -200,8 +238,25 @@ impl Session {
         self.state.tap(tap)
     }
 
-    pub(crate) fn state(&self) -> &dyn State {
-        &*self.state
+    /// The tokens and their KV cache as bytes, for [`Session::restore`] in a later run of the same model and engine.
+    pub fn save(&self) -> Vec<u8> {
+        saved::write(self.model.fingerprint(), &self.tokens, &*self.state)
+    }
+
+    /// Makes this session hold what [`Session::save`] wrote. The logits are not part of it: advance by a token, or to the
+    /// same tokens again, to have them.
+    ///
+    /// # Errors
+    /// [`Error::State`] when the bytes are damaged or belong to another model, [`Error::ContextFull`] when they hold more
+    /// tokens than fit; the session is then empty or as before.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        let (tokens, cache) = saved::read(self.model.fingerprint(), bytes)?;
+        self.check(&tokens, 0)?;
+        self.truncate(0);
+        self.logits_at = 0;
+        self.state.load(tokens.len(), cache)?;
+        self.tokens.extend(tokens);
+        Ok(())
     }
 
     pub(crate) fn check(&self, tokens: &[TokenId], start: usize) -> Result<()> {
@@ -224,3 +279,6 @@ fn check_threads(threads: usize) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

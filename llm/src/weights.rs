@@ -30,6 +30,17 @@ impl Weights {
     pub fn head(&self) -> &Matrix {
         self.output.as_ref().unwrap_or(&self.embed)
     }
+
+    /// Every matrix once.
+    pub fn matrices(&self) -> impl Iterator<Item = &Matrix> {
+        let layers = self.layers.iter().flat_map(|l| [&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down]);
+        [&self.embed].into_iter().chain(layers.map(|linear| &linear.weight)).chain(&self.output)
+    }
+
+    /// Bytes of all matrices as the file stores them.
+    pub fn bytes(&self) -> usize {
+        self.matrices().map(Matrix::bytes).sum()
+    }
 }
 
 /// One transformer block.
@@ -202,12 +213,31 @@ impl Matrix {
         }
     }
 
+    /// Gives the memory behind `count` rows from `first` on back to the system, where it can be read again from the file.
+    pub fn release_rows(&self, first: usize, count: usize) {
+        let data = match &self.storage {
+            Storage::Ggml { data, .. } => data,
+            Storage::Groups { codes, .. } => codes,
+        };
+        let row = data.len() / self.rows;
+        data.release(first * row..(first + count) * row);
+    }
+
     /// Name of the storage type, for logs and reports.
     pub fn type_name(&self) -> String {
         match &self.storage {
             Storage::Ggml { kind, .. } => kind.name().to_owned(),
             Storage::Groups { bits, group, .. } => format!("{bits}-bit/{group}"),
         }
+    }
+
+    /// The first `n` stored bytes, fewer when there are fewer.
+    pub(crate) fn head(&self, n: usize) -> &[u8] {
+        let data = match &self.storage {
+            Storage::Ggml { data, .. } => data,
+            Storage::Groups { codes, .. } => codes,
+        };
+        &data[..n.min(data.len())]
     }
 
     /// Bytes in the file, scales included.
