@@ -120,15 +120,14 @@ impl ClauseStream {
                 Piece::Char(ch, source) => {
                     // A comma that stands for a bracket or a dash closes up to the word before it, and gives way to any
                     // other mark.
-                    if is_mark(ch) {
+                    // A full stop may open a name or number: ".NET", ".5".
+                    if is_mark(ch) && ch != '.' {
                         while self.clean.last() == Some(' ') {
                             self.clean.pop();
                         }
                         match self.clean.last() {
                             None => continue,
-                            Some(before) if matches!(ch, ',' | '，') && is_mark(before) => {
-                                continue;
-                            }
+                            Some(before) if matches!(ch, ',' | '，') && is_mark(before) => continue,
                             Some(',' | '，') => self.clean.pop(),
                             _ => {}
                         }
@@ -180,7 +179,10 @@ impl ClauseStream {
 
     fn clause(&mut self, text: &MappedText, cut: Cut) -> Option<Clause> {
         let language = language_of(text.as_str());
-        let (spoken, words) = normalize::spoken(text, language);
+        let (mut spoken, words) = normalize::spoken(text, language);
+        if cut.ends_sentence && spoken.ends_with(',') {
+            spoken.pop();
+        }
         let first = words.first()?;
         let source = first.source.start..words.iter().map(|w| w.source.end).max()?;
         let source = source.start

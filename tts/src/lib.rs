@@ -12,12 +12,20 @@
 
 mod error;
 
+mod audio;
 mod clause;
 mod clause_stream;
+mod g2p;
 mod normalize;
+mod onnx_graph;
+mod piper;
 mod speech;
+mod timing;
+mod voice;
 
 pub use clause::{Clause, Language, SpokenWord};
 pub use clause_stream::{ChunkSize, ClausePlan, ClauseStream, StreamConfig};
+pub use piper::Piper;
 pub use error::{Error, Result};
 pub use speech::{Speech, Synthesizer, WordTime};
+pub use voice::VoiceConfig;

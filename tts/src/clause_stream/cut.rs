@@ -86,6 +86,11 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
                 return Some(cut);
             }
         }
+        if chars > size.hard_chars
+            && let Some(cut) = phrase_cut.or(word_cut)
+        {
+            return Some(cut);
+        }
         let unpunctuated = Cut {
             at,
             ends_sentence: false,
@@ -155,7 +160,7 @@ fn punctuation_cut(text: &str, at: usize, ch: char, rest: &str, last: bool) -> O
     match ch {
         '.' => ends_sentence(&text[..at], following, last)?.then_some(())?,
         // "May 5, 2024", "5, 6 and 7"
-        ',' | ':' if text[..at].ends_with(|c: char| c.is_ascii_digit()) => match following {
+        ',' | ':' if last_word(&text[..at]).contains(|c: char| c.is_ascii_digit()) => match following {
             None if !last => return None,
             Some(c) if c.is_ascii_digit() => return None,
             _ => {}

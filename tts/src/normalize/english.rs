@@ -1,17 +1,73 @@
 //! English: one file for each class of written forms; the order of the classes settles who reads what.
 
-pub(super) mod number;
+mod abbreviation;
+mod acronym;
+mod address;
+mod cardinal;
+mod code;
+mod date;
+mod fraction;
+mod maths;
+mod money;
+pub(crate) mod number;
+mod ordinal;
+mod percent;
+mod phone;
+mod range;
+mod roman;
 mod symbol;
+mod table;
+mod time;
+mod unit;
+mod version;
 
 use std::sync::LazyLock;
 
 use super::Span;
-use super::rule::{Rule, apply};
+use super::rule::{Match, Rule, apply};
 use crate::clause_stream::clean::is_han;
 
 /// All rules, the most specific classes first.
-static RULES: LazyLock<Vec<Rule>> =
-    LazyLock::new(|| [symbol::rules()].into_iter().flatten().collect());
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let classes = [
+        acronym::special_rules(),
+        address::rules(),
+        phone::rules(),
+        date::rules(),
+        maths::powers(),
+        version::rules(),
+        time::rules(),
+        money::rules(),
+        percent::rules(),
+        unit::rules(),
+        fraction::rules(),
+        ordinal::rules(),
+        roman::rules(),
+        abbreviation::rules(),
+        acronym::rules(),
+        code::rules(),
+        range::rules(),
+        cardinal::rules(),
+        maths::rules(),
+        symbol::rules(),
+    ];
+    classes.into_iter().flatten().collect()
+});
+
+/// A written number without its sign: digits in groups of three or without groups, and a fraction.
+const NUMBER: &str = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?";
+
+/// The named part `n`, a number that may have a sign. A hyphen after a word or number is no sign: declines.
+fn signed(m: &Match<'_, '_>) -> Option<String> {
+    let n = m.get("n");
+    let joined = m.before.ends_with(|c: char| c.is_alphanumeric() || c == ')');
+    match n.chars().next() {
+        Some('-' | '+') if joined => None,
+        Some('+') => Some(format!("plus {}", number::decimal(&n[1..]))),
+        _ => Some(number::decimal(n)),
+    }
+}
+
 
 /// Shares the text out into forms, words and marks.
 pub(super) fn spans(text: &str) -> Vec<Span> {

@@ -11,7 +11,7 @@ impl Cleaner {
         let undecided = after.is_none() && !last && run < 64;
         let word_before = self.last.is_alphanumeric();
         match ch {
-            '*' | '_' | '~' | '…' | '.' | '-' | '#' | '!' | '?' | '\'' | '’' | '‘' | '/' | ':'
+            '*' | '_' | '~' | '…' | '.' | '-' | '=' | '#' | '!' | '?' | '\'' | '’' | '‘' | '/' | ':'
             | ',' | '–' | '\\' | '&'
                 if undecided =>
             {
@@ -33,7 +33,7 @@ impl Cleaner {
             }
             '_' => {
                 if word_before && after.is_some_and(char::is_alphanumeric) {
-                    Step::Say(run, " ")
+                    Step::Say(run, "_")
                 } else {
                     Step::Drop(run)
                 }
@@ -101,6 +101,7 @@ impl Cleaner {
                     Step::Drop(len)
                 }
             }
+            '-' | '=' if run == 1 && after == Some('>') => Step::Say(2, ", "),
             '-' => self.hyphen(run, after),
             '–' | '—' | '―' | '‒' | '−' => {
                 let digit_after = after.is_some_and(|c| c.is_ascii_digit());

@@ -5,8 +5,28 @@ use std::ops::Range;
 use super::Rule;
 use crate::normalize::Span;
 
+/// Units of time and trade that follow a slash: "$5/month".
+const PER: &str = "second|minute|hour|day|night|week|month|year|person|kg|lb|mile|km|unit|item|piece|share|gallon|liter|head|capita|seat|user";
+
 pub(super) fn rules() -> Vec<Rule> {
-    Vec::new()
+    vec![
+        Rule::new(&format!(r"/ ?(?P<unit>{PER})\b"), |m| {
+            let number = m.before.rsplit(' ').next().is_some_and(|w| w.contains(|c: char| c.is_ascii_digit()));
+            let unit = match m.get("unit") {
+                "kg" => "kilogram",
+                "lb" => "pound",
+                "km" => "kilometer",
+                word => word,
+            };
+            number.then(|| format!("per {unit}"))
+        }),
+        Rule::new(r"&", |_| Some("and".to_owned())),
+        Rule::new(r"#", |m| m.after.starts_with(|c: char| c.is_ascii_digit()).then(|| "number".to_owned())),
+        Rule::new(r"§", |_| Some("section".to_owned())),
+        Rule::new(r"@", |m| m.after.starts_with(' ').then(|| "at".to_owned())),
+        Rule::new(r"[%％]", |m| m.before.ends_with(char::is_alphanumeric).then(|| "percent".to_owned())),
+        Rule::new(r"°", |m| m.before.ends_with(char::is_alphanumeric).then(|| "degrees".to_owned())),
+    ]
 }
 
 /// Text that no rule reads: words go through, punctuation is kept where it shapes the melody, other signs are gaps.
@@ -30,6 +50,8 @@ pub(super) fn plain(text: &str, range: Range<usize>, out: &mut Vec<Span>) {
         }
         flush(&mut word, out);
         let said = match ch {
+            // A stop inside a sentence belongs to an abbreviation.
+            '.' if text[end..].trim_start().starts_with(char::is_lowercase) => String::new(),
             ',' | '.' | ';' | ':' | '!' | '?' | '…' => ch.to_string(),
             '，' | '、' => ",".into(),
             '。' => ".".into(),
