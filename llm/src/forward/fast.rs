@@ -47,10 +47,9 @@ impl Forward for Fast {
     fn state(&self, options: StateOptions) -> Result<Box<dyn State>> {
         let c = &*self.config;
         let setting = |setting, e: kernels::Error| Error::Setting { setting, reason: e.to_string() };
-        let cache = KvCache::new(c.n_layers, c.n_kv_heads, c.head_size, options.context)
-            .map_err(|e| setting("context", e))?;
-        let compute =
-            Compute::new(options.threads.clamp(1, MAX_THREADS)).map_err(|e| setting("threads", e))?;
+        let cache =
+            KvCache::new(c.n_layers, c.n_kv_heads, c.head_size, options.context).map_err(|e| setting("context", e))?;
+        let compute = Compute::new(options.threads.clamp(1, MAX_THREADS)).map_err(|e| setting("threads", e))?;
         let rows = CHUNK.min(options.context);
         let half = c.head_size / 2;
         Ok(Box::new(FastState {
@@ -85,13 +84,7 @@ struct FastState {
 }
 
 impl State for FastState {
-    fn forward(
-        &mut self,
-        tokens: &[TokenId],
-        start: usize,
-        logits: &mut [f32],
-        cancel: &AtomicBool,
-    ) -> Result<()> {
+    fn forward(&mut self, tokens: &[TokenId], start: usize, logits: &mut [f32], cancel: &AtomicBool) -> Result<()> {
         self.taps.iter_mut().for_each(Vec::clear);
         let vocab = self.config.vocab;
         // Row of `tokens` whose logits come first.
@@ -214,12 +207,7 @@ impl FastState {
         block.add(&mut self.compute, Input::Attended(&heads), n, &layer.o.matrix, x, y, layer.gate_up.first())
     }
 
-    fn feed_forward(
-        &mut self,
-        layer: &PackedLayer,
-        n: usize,
-        next: Option<&kernels::Matrix>,
-    ) -> kernels::Result<()> {
+    fn feed_forward(&mut self, layer: &PackedLayer, n: usize, next: Option<&kernels::Matrix>) -> kernels::Result<()> {
         let c = &*self.config;
         let compute = &mut self.compute;
         let x = &mut self.x[..n * c.hidden];
@@ -274,9 +262,7 @@ impl FastState {
         }
         let input = Input::Normed { x, gamma: &self.packed.output_norm, eps: c.rms_eps };
         let next = self.packed.layers.first().and_then(|layer| layer.qkv.first());
-        self.compute
-            .product(input, n, &self.packed.head, Output::Store(logits), next)
-            .map_err(internal)
+        self.compute.product(input, n, &self.packed.head, Output::Store(logits), next).map_err(internal)
     }
 }
 

@@ -19,9 +19,9 @@ const STRIPE: usize = 2 << 20;
 pub(super) struct Packed {
     embed: Embed,
     pub(super) layers: Vec<PackedLayer>,
-    pub(super) output_norm: Vec<f32>,     // [hidden]
+    pub(super) output_norm: Vec<f32>,      // [hidden]
     pub(super) head: Vec<kernels::Matrix>, // one, [vocab, hidden]
-    pub(super) ropes: Vec<Arc<[f32]>>,    // distinct sets of frequencies, [head_size / 2] each
+    pub(super) ropes: Vec<Arc<[f32]>>,     // distinct sets of frequencies, [head_size / 2] each
 }
 
 /// Where embedding rows come from.
@@ -148,7 +148,8 @@ impl Loading<'_> {
         };
         let qkv_bias = bias(&[&layer.q, &layer.k, &layer.v]);
         let qkv = self.side_by_side(&name("q, k and v"), &[&layer.q.weight, &layer.k.weight, &layer.v.weight])?;
-        let o = PackedLinear { matrix: vec![self.matrix(&name("attention output"), &layer.o.weight)?], bias: layer.o.bias };
+        let o =
+            PackedLinear { matrix: vec![self.matrix(&name("attention output"), &layer.o.weight)?], bias: layer.o.bias };
         let (gate, up) = (&layer.gate, &layer.up);
         let gate_up = match bias(&[gate, up]) {
             None => GateUp::Pairs(vec![self.pairs(&name("gate and up"), c, &gate.weight, &up.weight)?]),
@@ -157,7 +158,8 @@ impl Loading<'_> {
                 GateUp::Separate { matrices, bias }
             }
         };
-        let down = PackedLinear { matrix: vec![self.matrix(&name("down"), &layer.down.weight)?], bias: layer.down.bias };
+        let down =
+            PackedLinear { matrix: vec![self.matrix(&name("down"), &layer.down.weight)?], bias: layer.down.bias };
         Ok(PackedLayer {
             attn_norm: layer.attn_norm,
             qkv,
@@ -278,7 +280,9 @@ impl Buffers {
                     _ => (),
                 }
             }
-            Encoding::Groups(g) if g.bits >= 4 && g.group.is_multiple_of(format.group) && format.minimum == Minimum::Stored => {
+            Encoding::Groups(g)
+                if g.bits >= 4 && g.group.is_multiple_of(format.group) && format.minimum == Minimum::Stored =>
+            {
                 let bytes = cols * g.bits / 8;
                 let packed = &g.codes[first * bytes..(first + count) * bytes];
                 self.codes.clear();
