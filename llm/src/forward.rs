@@ -16,6 +16,9 @@ pub trait Forward: Send + Sync {
     /// # Errors
     /// `Error::Setting` when `context` or `threads` cannot work.
     fn state(&self, options: StateOptions) -> Result<Box<dyn State>>;
+
+    /// Bytes of weights that a decode step reads.
+    fn bytes_per_token(&self) -> usize;
 }
 
 /// What a state must have room for.

@@ -18,6 +18,7 @@
 //! # Ok::<(), llm::Error>(())
 //! ```
 
+pub mod bench;
 mod chat;
 mod config;
 mod error;

@@ -104,6 +104,11 @@ impl Model {
         self.fingerprint
     }
 
+    /// Bytes of weights that a decode step reads, as they lie in memory.
+    pub fn bytes_per_token(&self) -> usize {
+        self.forward.bytes_per_token()
+    }
+
     pub(crate) fn forward(&self) -> &dyn Forward {
         &*self.forward
     }

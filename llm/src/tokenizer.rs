@@ -1,22 +1,26 @@
 //! Text to token ids and back, from whatever the model file says about its vocabulary.
 //!
 //! Splitting at control tokens and decoding are our own, so that a message can be encoded with control tokens as plain
-//! text and a reply can be streamed byte by byte; normalising, pre-tokenizing and merging are the `tokenizers` crate's.
+//! text and a reply can be streamed byte by byte; normalising, pre-tokenizing and merging are the `tokenizers` crate's,
+//! except for GGUF's SentencePiece vocabularies, which come without merges.
 
+mod bpe;
 mod bytes;
+pub(crate) mod json;
 pub(crate) mod pre;
 mod special;
+pub(crate) mod spm;
 mod stream;
 
+pub(crate) use bpe::Bpe;
+pub(crate) use bytes::Decode;
 pub use stream::TextStream;
 
 use crate::config::TokenId;
 use crate::error::{Error, Result};
 use bytes::TokenBytes;
-use pre::PreTokenizer;
 use special::SpecialTokens;
-use std::collections::HashMap;
-use tokenizers::models::bpe::{BPE, Vocab};
+use spm::Spm;
 use tokenizers::{
     DecoderWrapper, ModelWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerImpl,
 };
@@ -32,6 +36,8 @@ pub(crate) enum Kind {
     UserDefined,
     /// A row of padding.
     Unused,
+    /// SentencePiece's stand-in for one byte, `<0xAB>`.
+    Byte,
 }
 
 /// One entry of a vocabulary.
@@ -57,9 +63,15 @@ pub(crate) struct Vocabulary {
 type Pipeline =
     TokenizerImpl<ModelWrapper, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
 
+/// What turns words into ids.
+enum Encoder {
+    Pipeline(Box<Pipeline>),
+    Spm(Spm),
+}
+
 /// A model's tokenizer.
 pub struct Tokenizer {
-    pipeline: Pipeline,
+    encoder: Encoder,
     special: SpecialTokens,
     bytes: TokenBytes,
     kinds: Vec<Kind>,
@@ -74,31 +86,27 @@ const STOP_TEXTS: [&str; 8] =
     ["<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<end_of_turn>", "<|end|>", "</s>"];
 
 impl Tokenizer {
-    /// Byte-level BPE from a vocabulary in id order and merges in rank order ("left right").
-    pub(crate) fn byte_level_bpe(vocabulary: Vocabulary, merges: &[&str], pre: PreTokenizer) -> Result<Self> {
-        let mut ids = HashMap::with_capacity(vocabulary.tokens.len());
-        for (token, id) in vocabulary.tokens.iter().zip(0..) {
-            ids.entry(token.text.clone()).or_insert(id);
-        }
-        // A pruned vocabulary may come with merges whose tokens are gone; they can never apply.
-        let possible = |merge: &&str| {
-            let (left, right) = merge.split_once(' ')?;
-            let whole = [left, right].concat();
-            let known = ids.contains_key(left) && ids.contains_key(right) && ids.contains_key(&whole);
-            known.then(|| (left.to_owned(), right.to_owned()))
-        };
-        let merges: Vec<_> = merges.iter().filter_map(possible).collect();
-        let bpe = BPE::builder()
-            .vocab_and_merges(ids.into_iter().collect::<Vocab>(), merges)
-            .ignore_merges(pre.ignores_merges())
-            .build()
-            .map_err(|e| Error::Tokenizer(e.to_string()))?;
-        let mut pipeline = Pipeline::new(bpe.into());
-        pre.install(&mut pipeline)?;
-        Ok(Self::new(pipeline, vocabulary, bytes::byte_level))
+    /// A BPE tokenizer of ready parts.
+    pub(crate) fn bpe(
+        bpe: Bpe,
+        normalizer: Option<NormalizerWrapper>,
+        pre_tokenizer: Option<PreTokenizerWrapper>,
+        vocabulary: Vocabulary,
+        decode: Decode,
+    ) -> Result<Self> {
+        let mut pipeline = Pipeline::new(bpe.build()?);
+        pipeline.with_normalizer(normalizer).map_err(|e| Error::Tokenizer(e.to_string()))?;
+        pipeline.with_pre_tokenizer(pre_tokenizer);
+        Ok(Self::new(Encoder::Pipeline(Box::new(pipeline)), vocabulary, decode))
     }
 
-    fn new(pipeline: Pipeline, vocabulary: Vocabulary, decode: fn(&Token) -> Vec<u8>) -> Self {
+    /// A SentencePiece tokenizer with a score for each token.
+    pub(crate) fn spm(vocabulary: Vocabulary, scores: &[f32], add_space_prefix: bool) -> Self {
+        let spm = Spm::new(&vocabulary.tokens, scores, add_space_prefix);
+        Self::new(Encoder::Spm(spm), vocabulary, Decode::SentencePiece)
+    }
+
+    fn new(encoder: Encoder, vocabulary: Vocabulary, decode: Decode) -> Self {
         let Vocabulary { tokens, bos, eos, prefix, mut stop } = vocabulary;
         let bytes = TokenBytes::new(&tokens, decode);
         let special = SpecialTokens::new(&tokens);
@@ -107,7 +115,7 @@ impl Tokenizer {
         stop.sort_unstable();
         stop.dedup();
         let kinds = tokens.iter().map(|token| token.kind).collect();
-        Self { pipeline, special, bytes, kinds, bos, eos, prefix, stop }
+        Self { encoder, special, bytes, kinds, bos, eos, prefix, stop }
     }
 
     /// Number of token ids.
@@ -159,9 +167,13 @@ impl Tokenizer {
     }
 
     fn encode_words(&self, text: &str, ids: &mut Vec<TokenId>) -> Result<()> {
-        if !text.is_empty() {
-            let encoding = self.pipeline.encode_fast(text, false).map_err(|e| Error::Tokenizer(e.to_string()))?;
-            ids.extend_from_slice(encoding.get_ids());
+        match &self.encoder {
+            _ if text.is_empty() => {}
+            Encoder::Spm(spm) => spm.encode(text, ids),
+            Encoder::Pipeline(pipeline) => {
+                let encoding = pipeline.encode_fast(text, false).map_err(|e| Error::Tokenizer(e.to_string()))?;
+                ids.extend_from_slice(encoding.get_ids());
+            }
         }
         Ok(())
     }
@@ -180,7 +192,7 @@ impl Tokenizer {
     /// The bytes of a token that belong into shown text.
     fn shown_bytes(&self, id: TokenId) -> &[u8] {
         match self.kinds.get(id as usize) {
-            Some(Kind::Normal | Kind::UserDefined) => self.bytes.get(id),
+            Some(Kind::Normal | Kind::UserDefined | Kind::Byte) => self.bytes.get(id),
             _ => &[],
         }
     }

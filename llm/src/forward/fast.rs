@@ -36,14 +36,13 @@ impl Fast {
         let packed = Packed::new(path, &config, weights)?;
         Ok(Self { config: Arc::new(config), packed: Arc::new(packed) })
     }
-
-    /// Bytes of weights that a decode step reads.
-    pub fn bytes_per_token(&self) -> usize {
-        self.packed.bytes_per_token()
-    }
 }
 
 impl Forward for Fast {
+    fn bytes_per_token(&self) -> usize {
+        self.packed.bytes_per_token()
+    }
+
     fn state(&self, options: StateOptions) -> Result<Box<dyn State>> {
         let c = &*self.config;
         let setting = |setting, e: kernels::Error| Error::Setting { setting, reason: e.to_string() };

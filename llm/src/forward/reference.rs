@@ -24,6 +24,12 @@ impl Reference {
 }
 
 impl Forward for Reference {
+    fn bytes_per_token(&self) -> usize {
+        // Of an embedding of its own, a token reads one row.
+        let own = if self.weights.output.is_some() { self.weights.embed.bytes() } else { 0 };
+        self.weights.bytes() - own
+    }
+
     fn state(&self, options: StateOptions) -> Result<Box<dyn State>> {
         let c = &self.config;
         let size = c.n_layers.checked_mul(options.context).and_then(|n| n.checked_mul(c.kv_size()));

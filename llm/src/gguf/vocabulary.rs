@@ -8,25 +8,9 @@ use crate::tokenizer::{Kind, Token, Tokenizer, Vocabulary, pre};
 
 pub(super) fn tokenizer(file: &File) -> Result<Tokenizer> {
     let m = &file.metadata;
-    let key = "tokenizer.ggml.model";
-    match m.string(key)?.ok_or_else(|| m.missing(key))? {
-        "gpt2" => {}
-        other => {
-            return Err(Error::unsupported(&file.path, key, format!("the tokenizer {other:?}")));
-        }
-    }
     let key = "tokenizer.ggml.tokens";
     let texts = m.strings(key)?.ok_or_else(|| m.missing(key))?;
     let tokens = tokens(file, texts)?;
-    let key = "tokenizer.ggml.merges";
-    let merges = m.strings(key)?.ok_or_else(|| m.missing(key))?;
-    let merges = merges.iter().map(|merge| text(file, key, merge)).collect::<Result<Vec<_>>>()?;
-
-    let key = "tokenizer.ggml.pre";
-    let pre_name = m.string(key)?.unwrap_or("default");
-    let pre = pre::by_name(pre_name)
-        .ok_or_else(|| Error::unsupported(&file.path, key, format!("the pre-tokenizer {pre_name:?}")))?;
-
     let id = |name: &str| -> Result<Option<TokenId>> {
         let key = format!("tokenizer.ggml.{name}_token_id");
         match m.uint(&key)? {
@@ -38,11 +22,46 @@ pub(super) fn tokenizer(file: &File) -> Result<Tokenizer> {
         }
     };
     let stop = [id("eos")?, id("eot")?, id("eom")?].into_iter().flatten().collect();
-    let bos = id("bos")?;
-    let add_bos = m.bool("tokenizer.ggml.add_bos_token")?.unwrap_or(pre.adds_bos());
-    let vocabulary =
-        Vocabulary { bos, eos: id("eos")?, prefix: bos.filter(|_| add_bos).into_iter().collect(), stop, tokens };
-    Tokenizer::byte_level_bpe(vocabulary, &merges, pre)
+    let (bos, eos) = (id("bos")?, id("eos")?);
+    let vocabulary = Vocabulary { bos, eos, stop, prefix: Vec::new(), tokens };
+    let key = "tokenizer.ggml.model";
+    match m.string(key)?.ok_or_else(|| m.missing(key))? {
+        "gpt2" => byte_level(file, vocabulary),
+        "llama" => sentencepiece(file, vocabulary),
+        other => Err(Error::unsupported(&file.path, key, format!("the tokenizer {other:?}"))),
+    }
+}
+
+/// BOS where the file, or else `default`, says that texts begin with it.
+fn prefix(file: &File, bos: Option<TokenId>, default: bool) -> Result<Vec<TokenId>> {
+    let add = file.metadata.bool("tokenizer.ggml.add_bos_token")?.unwrap_or(default);
+    Ok(bos.filter(|_| add).into_iter().collect())
+}
+
+fn byte_level(file: &File, vocabulary: Vocabulary) -> Result<Tokenizer> {
+    let m = &file.metadata;
+    let key = "tokenizer.ggml.merges";
+    let merges = m.strings(key)?.ok_or_else(|| m.missing(key))?;
+    let merges = merges.iter().map(|merge| text(file, key, merge)).collect::<Result<Vec<_>>>()?;
+    let key = "tokenizer.ggml.pre";
+    let name = m.string(key)?.unwrap_or("default");
+    let pre =
+        pre::by_name(name).ok_or_else(|| Error::unsupported(&file.path, key, format!("the pre-tokenizer {name:?}")))?;
+    let prefix = prefix(file, vocabulary.bos, pre.adds_bos())?;
+    pre::tokenizer(Vocabulary { prefix, ..vocabulary }, &merges, pre)
+}
+
+fn sentencepiece(file: &File, vocabulary: Vocabulary) -> Result<Tokenizer> {
+    let m = &file.metadata;
+    let key = "tokenizer.ggml.scores";
+    let scores: Vec<f32> = m.numbers(key)?.ok_or_else(|| m.missing(key))?.iter().map(|&x| x as f32).collect();
+    if scores.len() != vocabulary.tokens.len() {
+        let reason = format!("has {} entries for {} tokens", scores.len(), vocabulary.tokens.len());
+        return Err(Error::malformed(&file.path, key, reason));
+    }
+    let space = m.bool("tokenizer.ggml.add_space_prefix")?.unwrap_or(true);
+    let prefix = prefix(file, vocabulary.bos, true)?;
+    Ok(Tokenizer::spm(Vocabulary { prefix, ..vocabulary }, &scores, space))
 }
 
 fn text<'a>(file: &File, key: &str, bytes: &'a Bytes) -> Result<&'a str> {
@@ -62,6 +81,7 @@ fn tokens(file: &File, texts: &[Bytes]) -> Result<Vec<Token>> {
         Some(2 | 3) => Kind::Control,
         Some(4) => Kind::UserDefined,
         Some(5) => Kind::Unused,
+        Some(6) => Kind::Byte,
         _ => Kind::Normal,
     };
     let token = |(i, bytes)| Ok(Token { text: text(file, "tokenizer.ggml.tokens", bytes)?.to_owned(), kind: kind(i) });

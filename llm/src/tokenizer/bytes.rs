@@ -10,11 +10,11 @@ pub(super) struct TokenBytes {
 }
 
 impl TokenBytes {
-    pub(super) fn new(tokens: &[Token], decode: fn(&Token) -> Vec<u8>) -> Self {
+    pub(super) fn new(tokens: &[Token], decode: Decode) -> Self {
         let mut bytes = Vec::new();
         let mut ends = Vec::with_capacity(tokens.len());
         for token in tokens {
-            bytes.extend(decode(token));
+            bytes.extend(decode.bytes(token));
             ends.push(bytes.len());
         }
         Self { bytes, ends }
@@ -31,8 +31,36 @@ impl TokenBytes {
     }
 }
 
+/// How a token's text stands for bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decode {
+    /// GPT-2's stand-in letters.
+    ByteLevel,
+    /// `▁` for a space, `<0xAB>` for a byte, itself for the rest.
+    SentencePiece,
+}
+
+impl Decode {
+    fn bytes(self, token: &Token) -> Vec<u8> {
+        match (self, token.kind) {
+            (Self::ByteLevel, _) => byte_level(token),
+            (Self::SentencePiece, Kind::Normal | Kind::Byte) => match byte_token(&token.text) {
+                Some(byte) => vec![byte],
+                None => token.text.replace('\u{2581}', " ").into_bytes(),
+            },
+            (Self::SentencePiece, _) => token.text.clone().into_bytes(),
+        }
+    }
+}
+
+/// The byte of a text like `<0x0A>`.
+pub(super) fn byte_token(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
+    if digits.len() == 2 && !digits.starts_with('+') { u8::from_str_radix(digits, 16).ok() } else { None }
+}
+
 /// Byte-level BPE: each letter of a normal token stands for one byte. A letter that stands for none keeps its UTF-8.
-pub(super) fn byte_level(token: &Token) -> Vec<u8> {
+fn byte_level(token: &Token) -> Vec<u8> {
     if token.kind != Kind::Normal {
         return token.text.clone().into_bytes();
     }
@@ -71,6 +99,16 @@ mod tests {
             }
         }
         assert_eq!(seen, [1; 256]);
+    }
+
+    #[test]
+    fn sentencepiece_spells_spaces_and_bytes() {
+        let cases: [(&str, &[u8]); 5] =
+            [("▁the", b" the"), ("<0x0A>", b"\n"), ("<0xff>", &[255]), ("<0x>", b"<0x>"), ("<0x+1>", b"<0x+1>")];
+        for (text, expected) in cases {
+            let token = Token { text: text.to_owned(), kind: Kind::Normal };
+            assert_eq!(Decode::SentencePiece.bytes(&token), expected, "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The patterns are those of the models' own `tokenizer.json`; names as in llama.cpp.
 
-use super::Pipeline;
+use super::{Bpe, Decode, Tokenizer, Vocabulary};
 use crate::error::{Error, Result};
 use tokenizers::normalizers::unicode::NFC;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -47,16 +47,20 @@ impl PreTokenizer {
         self == Self::Llama3
     }
 
-    pub(super) fn ignores_merges(self) -> bool {
+    pub(crate) fn ignores_merges(self) -> bool {
         self == Self::Llama3
     }
 
-    pub(super) fn install(self, pipeline: &mut Pipeline) -> Result<()> {
-        let failed = |e: tokenizers::Error| Error::Tokenizer(e.to_string());
+    pub(crate) fn normalizer(self) -> Option<NormalizerWrapper> {
+        (self == Self::Qwen2).then(|| NormalizerWrapper::from(NFC))
+    }
+
+    pub(crate) fn pre_tokenizer(self) -> Result<PreTokenizerWrapper> {
         let words = |use_regex| PreTokenizerWrapper::from(ByteLevel::new(false, true, use_regex));
         let split = |pattern: &str| -> Result<PreTokenizerWrapper> {
             let pattern = SplitPattern::Regex(pattern.to_owned());
-            Ok(Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(failed)?.into())
+            let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false);
+            Ok(split.map_err(|e| Error::Tokenizer(e.to_string()))?.into())
         };
         let steps = match self {
             Self::Gpt2 => vec![words(true)],
@@ -64,10 +68,15 @@ impl PreTokenizer {
             Self::Qwen2 => vec![split(QWEN2)?, words(false)],
             Self::Llama3 => vec![split(LLAMA3)?, words(false)],
         };
-        pipeline.with_pre_tokenizer(Some(PreTokenizerWrapper::from(Sequence::new(steps))));
-        if self == Self::Qwen2 {
-            pipeline.with_normalizer(Some(NormalizerWrapper::from(NFC))).map_err(failed)?;
-        }
-        Ok(())
+        Ok(PreTokenizerWrapper::from(Sequence::new(steps)))
     }
+}
+
+/// A byte-level BPE tokenizer from a vocabulary in id order and merges in rank order ("left right").
+pub(crate) fn tokenizer(vocabulary: Vocabulary, merges: &[&str], pre: PreTokenizer) -> Result<Tokenizer> {
+    let vocab = vocabulary.tokens.iter().zip(0..).map(|(token, id)| (token.text.clone(), id)).collect();
+    let pair = |merge: &&str| merge.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let merges = merges.iter().filter_map(pair).collect();
+    let bpe = Bpe { vocab, merges, ignore_merges: pre.ignores_merges(), ..Bpe::default() };
+    Tokenizer::bpe(bpe, pre.normalizer(), Some(pre.pre_tokenizer()?), vocabulary, Decode::ByteLevel)
 }

@@ -1,5 +1,6 @@
 //! Control tokens, streaming and byte-level details over a vocabulary of the 256 bytes and a few merges.
 
+use super::pre::PreTokenizer;
 use super::*;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub(crate) fn tokenizer(pre: PreTokenizer) -> Arc<Tokenizer> {
     tokens.push(token("[x]", Kind::UserDefined));
     let vocabulary = Vocabulary { tokens, ..Vocabulary::default() };
     // The last merge's result is not in the vocabulary, as after pruning: it is skipped.
-    Arc::new(Tokenizer::byte_level_bpe(vocabulary, &["Ġ t", "h e", "Ġt he", "Ġthe h", "no-space"], pre).unwrap())
+    Arc::new(pre::tokenizer(vocabulary, &["Ġ t", "h e", "Ġt he", "Ġthe h", "no-space"], pre).unwrap())
 }
 
 #[test]
