@@ -1,4 +1,5 @@
 //! The built-in catalogue: complete, honest about licences, and told of in the notices.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::collections::BTreeSet;
 use std::path::Path;

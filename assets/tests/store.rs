@@ -1,4 +1,5 @@
 //! The store: what it hands out, what it refuses, and what a failure leaves behind.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

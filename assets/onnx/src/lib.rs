@@ -9,6 +9,8 @@
 //!
 //! Invariants: one library and one environment per process, telemetry off, and no session spins: an idle thread of ours
 //! sleeps, because the language model and the recogniser want the same two cores.
+//! Spinning would make a run on two threads 7 to 15% shorter, and keep the second core busy for all of the pause after it:
+//! 5.3 ms of processor time per 5.3 ms with a Silero window every 5 ms, against 0.2 ms without.
 //! What the models mean is left to the crates that use them, through the re-exported [`ort`].
 
 mod error;

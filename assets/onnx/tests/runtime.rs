@@ -1,4 +1,5 @@
 //! Loading the real library and real models, and refusing what is neither.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

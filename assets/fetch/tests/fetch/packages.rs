@@ -1,16 +1,13 @@
-//! Fetching with stand-ins for the package clients: what arrives, what does not, and what stays behind.
-#![cfg(unix)]
-
-mod fixture;
+//! Packages, good and lying: what arrives, what does not, and what stays behind.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::fixture::{Fixture, options_in, zip_of};
 use assets::{DEFAULT_PROFILE, State};
 use fetch::Options;
-use fixture::{Fixture, options_in, zip_of};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -302,7 +299,7 @@ fn a_killed_fetch_goes_on_where_it_was() {
     // The third package is half there when the power goes.
     fixture.hook("case $1 in three*) echo half > \"$2/three.whl\"; kill -9 $3; exit 1;; esac");
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "fetch_in_a_process_of_its_own"])
+        .args(["--ignored", "--exact", "packages::fetch_in_a_process_of_its_own"])
         .env("FETCH_DIR", fixture.dir.path())
         .output()
         .unwrap()
