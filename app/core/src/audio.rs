@@ -6,9 +6,11 @@
 //!
 //! One clock rules: the microphone's sample clock. Every time in this module is a [`SamplePos`], also those of playback.
 
+pub mod devices;
 pub mod error;
 pub mod file;
 pub mod host;
+pub mod live;
 mod monitor;
 pub mod player;
 pub mod resample;
@@ -21,6 +23,7 @@ pub use host::{
     AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams,
     VoiceFormat,
 };
+pub use live::LiveHost;
 pub use player::Player;
 pub use resample::Resampler;
 pub use speaker::{Queued, Speaker, SpeakerControl};
