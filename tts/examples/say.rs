@@ -15,7 +15,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut voice = Piper::open(&runtime, &store.file("piper-en-us-joe", "en_US-joe-medium.onnx")?, 2)?;
     println!("opened in {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
-    let spec = hound::WavSpec { channels: 1, sample_rate: voice.sample_rate(), bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+    let spec = hound::WavSpec {
+        channels: 1,
+        sample_rate: voice.sample_rate(),
+        bits_per_sample: 16,
+        sample_format: hound::SampleFormat::Int,
+    };
     let mut wav = hound::WavWriter::create(path, spec)?;
     for text in arguments {
         let mut stream = ClauseStream::default();
@@ -26,7 +31,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut pieces = Vec::new();
             let mut written = Ok(());
             voice.synthesize(&clause, &AtomicBool::new(false), &mut |speech| {
-                pieces.push(format!("{:.0} ms: {:.2} s", start.elapsed().as_secs_f64() * 1e3, speech.samples.len() as f64 / f64::from(spec.sample_rate)));
+                pieces.push(format!(
+                    "{:.0} ms: {:.2} s",
+                    start.elapsed().as_secs_f64() * 1e3,
+                    speech.samples.len() as f64 / f64::from(spec.sample_rate)
+                ));
                 for sample in speech.samples {
                     if written.is_ok() {
                         written = wav.write_sample((sample * 32_767.0) as i16);

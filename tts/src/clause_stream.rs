@@ -7,7 +7,7 @@ mod plan;
 
 use crate::{Clause, Language, normalize};
 use clean::{Cleaner, Piece, is_han};
-use cut::{Cut, LINE_PAUSE_MS, MAX_CHARS, PARAGRAPH_PAUSE_MS};
+use cut::{Cut, LINE_PAUSE_MS, MAX_CHARS, PARAGRAPH_PAUSE_MS, SENTENCE_PAUSE_MS};
 use mapped::MappedText;
 
 pub use plan::{ChunkSize, ClausePlan};
@@ -49,10 +49,7 @@ const MS_PER_CHAR: u32 = 65;
 impl ClauseStream {
     /// A stream at its beginning.
     pub fn new(config: StreamConfig) -> ClauseStream {
-        ClauseStream {
-            config,
-            ..ClauseStream::default()
-        }
+        ClauseStream { config, ..ClauseStream::default() }
     }
 
     /// Tells how much audio is synthesised and not played yet; chunks grow with it.
@@ -109,7 +106,7 @@ impl ClauseStream {
         self.partial_char.clear();
         self.cleaner.finish(&mut self.pieces);
         self.take_pieces(&mut clauses);
-        self.cut(true, &mut clauses);
+        self.end_line(SENTENCE_PAUSE_MS, &mut clauses);
         self.queued_ms = 0;
         clauses
     }
@@ -132,8 +129,7 @@ impl ClauseStream {
                             _ => {}
                         }
                     }
-                    let after_comma =
-                        matches!(self.clean.last(), Some(',')) && ch.is_alphabetic() && !is_han(ch);
+                    let after_comma = matches!(self.clean.last(), Some(',')) && ch.is_alphabetic() && !is_han(ch);
                     if after_comma {
                         self.clean.push(' ', source.start..source.start);
                     }
@@ -153,17 +149,14 @@ impl ClauseStream {
         if let Some(clause) = clauses.last_mut() {
             clause.pause_ms = clause.pause_ms.max(pause_ms);
             clause.ends_sentence = true;
+            clause.spoken.truncate(clause.spoken.trim_end_matches(',').len());
         }
     }
 
     fn cut(&mut self, last: bool, clauses: &mut Vec<Clause>) {
         while !self.clean.is_empty() {
             let size = self.config.plan.next(self.queued_ms);
-            let whole = Cut {
-                at: self.clean.len(),
-                ends_sentence: true,
-                pause_ms: cut::SENTENCE_PAUSE_MS,
-            };
+            let whole = Cut { at: self.clean.len(), ends_sentence: true, pause_ms: SENTENCE_PAUSE_MS };
             let cut = match cut::find(self.clean.as_str(), size, last) {
                 Some(cut) => cut,
                 None if last => whole,
@@ -179,36 +172,18 @@ impl ClauseStream {
 
     fn clause(&mut self, text: &MappedText, cut: Cut) -> Option<Clause> {
         let language = language_of(text.as_str());
-        let (mut spoken, words) = normalize::spoken(text, language);
-        if cut.ends_sentence && spoken.ends_with(',') {
-            spoken.pop();
-        }
+        let (spoken, words) = normalize::spoken(text, language);
         let first = words.first()?;
         let source = first.source.start..words.iter().map(|w| w.source.end).max()?;
-        let source = source.start
-            ..text
-                .source(0..text.len())
-                .map_or(source.end, |all| all.end.max(source.end));
+        let source = source.start..text.source(0..text.len()).map_or(source.end, |all| all.end.max(source.end));
         let chars = u32::try_from(spoken.chars().count()).unwrap_or(u32::MAX);
-        self.queued_ms = self
-            .queued_ms
-            .saturating_add(chars.saturating_mul(MS_PER_CHAR));
-        Some(Clause {
-            source,
-            spoken,
-            words,
-            language,
-            ends_sentence: cut.ends_sentence,
-            pause_ms: cut.pause_ms,
-        })
+        self.queued_ms = self.queued_ms.saturating_add(chars.saturating_mul(MS_PER_CHAR));
+        Some(Clause { source, spoken, words, language, ends_sentence: cut.ends_sentence, pause_ms: cut.pause_ms })
     }
 }
 
 fn is_mark(ch: char) -> bool {
-    matches!(
-        ch,
-        ',' | '.' | ';' | ':' | '!' | '?' | '…' | '，' | '。' | '；' | '：' | '！' | '？' | '、'
-    )
+    matches!(ch, ',' | '.' | ';' | ':' | '!' | '?' | '…' | '，' | '。' | '；' | '：' | '！' | '？' | '、')
 }
 
 /// The language that most of the text is in: one Chinese character counts as much as two letters.
@@ -221,11 +196,7 @@ fn language_of(text: &str) -> Language {
             latin += 1;
         }
     }
-    if han > 0 && 2 * han >= latin {
-        Language::Mandarin
-    } else {
-        Language::English
-    }
+    if han > 0 && 2 * han >= latin { Language::Mandarin } else { Language::English }
 }
 
 #[cfg(test)]

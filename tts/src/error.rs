@@ -12,9 +12,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// A voice's file cannot be read.
-    #[error(
-        "cannot read the voice file {path}: {source}; check the path, or fetch the voice again"
-    )]
+    #[error("cannot read the voice file {path}: {source}; check the path, or fetch the voice again")]
     Read {
         /// The file.
         path: PathBuf,
@@ -53,9 +51,7 @@ pub enum Error {
         max: f32,
     },
     /// The voice does not speak the clause's language.
-    #[error(
-        "the voice {voice} does not speak {language}; choose a voice that does, see `pocket-voice voices list`"
-    )]
+    #[error("the voice {voice} does not speak {language}; choose a voice that does, see `pocket-voice voices list`")]
     Language {
         /// The voice's name.
         voice: String,

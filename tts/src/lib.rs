@@ -25,7 +25,7 @@ mod voice;
 
 pub use clause::{Clause, Language, SpokenWord};
 pub use clause_stream::{ChunkSize, ClausePlan, ClauseStream, StreamConfig};
-pub use piper::Piper;
 pub use error::{Error, Result};
+pub use piper::Piper;
 pub use speech::{Speech, Synthesizer, WordTime};
 pub use voice::VoiceConfig;

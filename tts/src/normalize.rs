@@ -45,10 +45,7 @@ impl Spoken {
                 }
                 let start = self.text.len();
                 self.text.push_str(part);
-                self.words.push(SpokenWord {
-                    spoken: start..self.text.len(),
-                    source: source.clone(),
-                });
+                self.words.push(SpokenWord { spoken: start..self.text.len(), source: source.clone() });
             } else if !self.words.is_empty() {
                 self.text.push_str(part);
             }

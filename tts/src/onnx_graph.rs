@@ -63,8 +63,13 @@ impl<'a> Graph<'a> {
             }
         }
         let graph = graph.ok_or("it holds no graph")?;
-        let mut parsed =
-            Graph { nodes: Vec::new(), header, weights: HashMap::new(), inputs: HashMap::new(), outputs: HashMap::new() };
+        let mut parsed = Graph {
+            nodes: Vec::new(),
+            header,
+            weights: HashMap::new(),
+            inputs: HashMap::new(),
+            outputs: HashMap::new(),
+        };
         for field in fields(graph)? {
             match field.number {
                 field::GRAPH_NODE => parsed.nodes.push(node(&field)?),

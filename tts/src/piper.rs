@@ -51,7 +51,8 @@ impl Piper {
         settings.check()?;
         let description = PiperConfig::path_for(model);
         let config = PiperConfig::read(&description)?;
-        let speaker = speaker_id(&config, settings.speaker.as_deref()).map_err(|reason| Error::Voice { path: description.clone(), reason })?;
+        let speaker = speaker_id(&config, settings.speaker.as_deref())
+            .map_err(|reason| Error::Voice { path: description.clone(), reason })?;
         let path = model.to_owned();
         let model = Model::open(runtime, model, settings.threads)?;
         if model.is_multi_speaker() != (config.num_speakers > 1) {
@@ -201,7 +202,8 @@ fn stretches(symbols: &[Symbol]) -> Vec<&[Symbol]> {
     let mut stretches = Vec::new();
     let mut rest = symbols;
     while rest.len() > MAX_PHONEMES {
-        let cut = rest[..MAX_PHONEMES].iter().rposition(|s| s.symbol == ' ').filter(|at| *at > 0).unwrap_or(MAX_PHONEMES);
+        let cut =
+            rest[..MAX_PHONEMES].iter().rposition(|s| s.symbol == ' ').filter(|at| *at > 0).unwrap_or(MAX_PHONEMES);
         let (stretch, after) = rest.split_at(cut);
         stretches.push(stretch);
         rest = after;
@@ -244,8 +246,9 @@ mod tests {
 
     #[test]
     fn long_clauses_go_through_in_stretches() {
-        let symbols: Vec<Symbol> =
-            (0..5_000).map(|i| Symbol { symbol: if i % 7 == 6 { ' ' } else { 'a' }, word: (i % 7 != 6).then_some(i / 7) }).collect();
+        let symbols: Vec<Symbol> = (0..5_000)
+            .map(|i| Symbol { symbol: if i % 7 == 6 { ' ' } else { 'a' }, word: (i % 7 != 6).then_some(i / 7) })
+            .collect();
         let stretches = stretches(&symbols);
         assert!(stretches.iter().all(|s| s.len() <= MAX_PHONEMES));
         assert_eq!(stretches.iter().map(|s| s.len()).sum::<usize>(), symbols.len());

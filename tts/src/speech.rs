@@ -35,10 +35,5 @@ pub trait Synthesizer: Send {
     ///
     /// # Errors
     /// When the voice does not speak the clause's language, or the model fails.
-    fn synthesize(
-        &mut self,
-        clause: &Clause,
-        cancel: &AtomicBool,
-        sink: &mut dyn FnMut(Speech),
-    ) -> Result<()>;
+    fn synthesize(&mut self, clause: &Clause, cancel: &AtomicBool, sink: &mut dyn FnMut(Speech)) -> Result<()>;
 }

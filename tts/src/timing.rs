@@ -58,7 +58,10 @@ impl<'a> Timer<'a> {
 
     fn take(&mut self, count: usize, trimmed: usize) -> Vec<WordTime> {
         let shift = |at: usize| at.saturating_sub(trimmed);
-        self.waiting.drain(..count).map(|w| WordTime { samples: shift(w.samples.start)..shift(w.samples.end), source: w.source }).collect()
+        self.waiting
+            .drain(..count)
+            .map(|w| WordTime { samples: shift(w.samples.start)..shift(w.samples.end), source: w.source })
+            .collect()
     }
 }
 
@@ -69,7 +72,10 @@ pub(crate) fn estimated(words: &[Option<usize>], samples: &[f32], offset: usize)
     const SILENCE: f32 = 0.004;
     let first = samples.iter().position(|s| s.abs() > SILENCE).unwrap_or(0);
     let last = samples.iter().rposition(|s| s.abs() > SILENCE).map_or(samples.len(), |at| at + 1);
-    let sounding = words.iter().position(Option::is_some).map_or(0..0, |start| start..words.iter().rposition(Option::is_some).map_or(start, |e| e + 1));
+    let sounding = words
+        .iter()
+        .position(Option::is_some)
+        .map_or(0..0, |start| start..words.iter().rposition(Option::is_some).map_or(start, |e| e + 1));
     let mut segments: Vec<Segment> = Vec::new();
     let place = |i: usize| offset + first + (last - first) * (i - sounding.start) / sounding.len().max(1);
     for i in sounding.clone() {

@@ -104,10 +104,12 @@ fn cancelling_ends_within_one_window() {
     let clause = Clause { pause_ms: 300, ..clauses(&long).pop().unwrap() };
     let cancel = AtomicBool::new(false);
     let mut pieces = 0;
-    voice.synthesize(&clause, &cancel, &mut |_| {
-        pieces += 1;
-        cancel.store(true, Ordering::Relaxed);
-    }).unwrap();
+    voice
+        .synthesize(&clause, &cancel, &mut |_| {
+            pieces += 1;
+            cancel.store(true, Ordering::Relaxed);
+        })
+        .unwrap();
     assert_eq!(pieces, 1);
     let mut after = 0;
     voice.synthesize(&clause, &cancel, &mut |_| after += 1).unwrap();
@@ -120,7 +122,17 @@ fn cancelling_ends_within_one_window() {
 fn any_text_is_read_or_left_out() {
     let mut voice = open(exact());
     let unbroken = "a".repeat(2_000);
-    for text in ["", "...", "🎉", "Привет", "x", "1234567890123456789012345678901234567890", unbroken.as_str(), "ʘǀ ǃ", "\u{202e}abc"] {
+    for text in [
+        "",
+        "...",
+        "🎉",
+        "Привет",
+        "x",
+        "1234567890123456789012345678901234567890",
+        unbroken.as_str(),
+        "ʘǀ ǃ",
+        "\u{202e}abc",
+    ] {
         for clause in clauses(text) {
             for piece in speak(&mut voice, &clause) {
                 assert!(piece.samples.iter().all(|s| s.abs() <= 1.0));
@@ -148,7 +160,9 @@ fn a_voice_that_lies_is_refused() {
     };
     let real = std::fs::read(joe()).unwrap();
     // The model has ids for 256 symbols; an id beyond them must not reach it.
-    let shifted = truth.replace("\"num_symbols\": 256", "\"num_symbols\": 5000").replace("[\n      32\n    ]", "[\n      4000\n    ]");
+    let shifted = truth
+        .replace("\"num_symbols\": 256", "\"num_symbols\": 5000")
+        .replace("[\n      32\n    ]", "[\n      4000\n    ]");
     assert_ne!(shifted, truth);
     for (bytes, text, part) in [
         (&real[..real.len() / 2], truth.as_str(), "voice.onnx"),

@@ -90,10 +90,7 @@ impl Cleaner {
     pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
         self.run(true, out);
         let end = self.base;
-        *self = Cleaner {
-            base: end,
-            ..Cleaner::default()
-        };
+        *self = Cleaner { base: end, ..Cleaner::default() };
     }
 
     fn run(&mut self, last: bool, out: &mut Vec<Piece>) {
@@ -251,9 +248,7 @@ impl Cleaner {
         match after.chars().next() {
             None if !last && taken < 200 => Step::Need,
             _ if breaks > 1 => Step::Paragraph(taken),
-            Some(c) if c.is_lowercase() && self.last.is_alphanumeric() && !self.table_row => {
-                Step::Say(taken, " ")
-            }
+            Some(c) if c.is_lowercase() && self.last.is_alphanumeric() && !self.table_row => Step::Say(taken, " "),
             _ => Step::Line(taken),
         }
     }
@@ -263,13 +258,7 @@ impl Cleaner {
             let n = rest.len().min(scheme.len());
             if rest.as_bytes()[..n].eq_ignore_ascii_case(&scheme.as_bytes()[..n]) {
                 if n == scheme.len() {
-                    return Step::Hide(
-                        n,
-                        Hidden::Address {
-                            start: self.base,
-                            brackets: 0,
-                        },
-                    );
+                    return Step::Hide(n, Hidden::Address { start: self.base, brackets: 0 });
                 }
                 if !last {
                     return Step::Need;
@@ -279,21 +268,11 @@ impl Cleaner {
         Step::Keep(1)
     }
 
-    fn hidden_step(
-        &mut self,
-        hidden: Hidden,
-        rest: &str,
-        last: bool,
-        out: &mut Vec<Piece>,
-    ) -> Step {
+    fn hidden_step(&mut self, hidden: Hidden, rest: &str, last: bool, out: &mut Vec<Piece>) -> Step {
         match hidden {
             Hidden::Until(close) => {
                 if let Some(at) = find_ignoring_case(rest, &close) {
-                    if close == "\n" {
-                        Step::Line(at + 1)
-                    } else {
-                        Step::Drop(at + close.len())
-                    }
+                    if close == "\n" { Step::Line(at + 1) } else { Step::Drop(at + close.len()) }
                 } else {
                     // Keep a tail that may be the beginning of the closing mark.
                     let mut keep = (close.len() - 1).min(rest.len());
@@ -302,11 +281,7 @@ impl Cleaner {
                     }
                     let taken = if last { rest.len() } else { rest.len() - keep };
                     self.hidden = Some(Hidden::Until(close));
-                    if taken == 0 {
-                        Step::Need
-                    } else {
-                        self.rehide(taken)
-                    }
+                    if taken == 0 { Step::Need } else { self.rehide(taken) }
                 }
             }
             Hidden::LinkTarget(mut open) => {
@@ -323,10 +298,7 @@ impl Cleaner {
                 }
                 Step::Hide(rest.len(), Hidden::LinkTarget(open))
             }
-            Hidden::Address {
-                start,
-                mut brackets,
-            } => {
+            Hidden::Address { start, mut brackets } => {
                 let mut chars = rest.char_indices().peekable();
                 while let Some((at, ch)) = chars.next() {
                     let next = chars.peek().map(|(_, c)| *c);
@@ -348,22 +320,13 @@ impl Cleaner {
                                 return Step::Hide(at, Hidden::Address { start, brackets });
                             }
                             None => true,
-                            Some(n) => {
-                                n.is_whitespace() || matches!(n, ')' | ']' | '"' | '*' | '_')
-                            }
+                            Some(n) => n.is_whitespace() || matches!(n, ')' | ']' | '"' | '*' | '_'),
                         },
-                        _ => {
-                            !ch.is_ascii_graphic()
-                                || matches!(ch, ')' | ']' | '<' | '>' | '"' | '`' | '|')
-                        }
+                        _ => !ch.is_ascii_graphic() || matches!(ch, ')' | ']' | '<' | '>' | '"' | '`' | '|'),
                     };
                     if ends {
                         self.say_link(start..self.base + at, out);
-                        return if at == 0 {
-                            self.step(rest, last)
-                        } else {
-                            Step::Drop(at)
-                        };
+                        return if at == 0 { self.step(rest, last) } else { Step::Drop(at) };
                     }
                 }
                 if last {
@@ -386,18 +349,12 @@ impl Cleaner {
 
     /// Nobody wants to hear an address spelled; that there is one is worth a word.
     fn say_link(&mut self, source: Range<usize>, out: &mut Vec<Piece>) {
-        let text = if is_han(self.last) || is_han(self.before_last) {
-            "链接"
-        } else {
-            "the link"
-        };
+        let text = if is_han(self.last) || is_han(self.before_last) { "链接" } else { "the link" };
         self.say(text, source, out);
     }
 }
 
 /// Position of an ASCII mark in the text, upper and lower case alike.
 fn find_ignoring_case(text: &str, mark: &str) -> Option<usize> {
-    text.as_bytes()
-        .windows(mark.len())
-        .position(|w| w.eq_ignore_ascii_case(mark.as_bytes()))
+    text.as_bytes().windows(mark.len()).position(|w| w.eq_ignore_ascii_case(mark.as_bytes()))
 }

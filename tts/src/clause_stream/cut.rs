@@ -30,13 +30,9 @@ pub(crate) const MAX_CHARS: usize = 220;
 static ABBREVIATIONS: LazyLock<(HashSet<&str>, HashSet<&str>)> = LazyLock::new(|| {
     let mut inside = HashSet::new();
     let mut either = HashSet::new();
-    for line in include_str!("../../data/en/abbreviations.tsv")
-        .lines()
-        .filter(|l| !l.starts_with('#'))
-    {
+    for line in include_str!("../../data/en/abbreviations.tsv").lines().filter(|l| !l.starts_with('#')) {
         let mut fields = line.split('\t');
-        if let (Some(written), Some(_), Some(stop)) = (fields.next(), fields.next(), fields.next())
-        {
+        if let (Some(written), Some(_), Some(stop)) = (fields.next(), fields.next(), fields.next()) {
             match stop {
                 "inside" => inside.insert(written.trim_end_matches('.')),
                 "either" => either.insert(written.trim_end_matches('.')),
@@ -51,10 +47,7 @@ static ABBREVIATIONS: LazyLock<(HashSet<&str>, HashSet<&str>)> = LazyLock::new(|
 static FUNCTION_WORDS: LazyLock<(HashSet<&str>, HashSet<&str>)> = LazyLock::new(|| {
     let mut weak_end = HashSet::new();
     let mut leader = HashSet::new();
-    for line in include_str!("../../data/en/function_words.tsv")
-        .lines()
-        .filter(|l| !l.starts_with('#'))
-    {
+    for line in include_str!("../../data/en/function_words.tsv").lines().filter(|l| !l.starts_with('#')) {
         if let Some((word, roles)) = line.split_once('\t') {
             if roles.contains("binds") {
                 weak_end.insert(word);
@@ -77,11 +70,7 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
         let end = at + ch.len_utf8();
         let rest = &text[end..];
         if let Some(cut) = punctuation_cut(text, at, ch, rest, last) {
-            let long_enough = if cut.ends_sentence {
-                chars >= size.min_chars.min(24)
-            } else {
-                chars >= size.min_chars
-            };
+            let long_enough = if cut.ends_sentence { chars >= size.min_chars.min(24) } else { chars >= size.min_chars };
             if long_enough {
                 return Some(cut);
             }
@@ -91,23 +80,11 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
         {
             return Some(cut);
         }
-        let unpunctuated = Cut {
-            at,
-            ends_sentence: false,
-            pause_ms: 0,
-        };
-        if ch == ' '
-            && chars > size.soft_chars
-            && phrase_cut.is_none()
-            && joins_phrases(&text[..at], rest)
-        {
+        let unpunctuated = Cut { at, ends_sentence: false, pause_ms: 0 };
+        if ch == ' ' && chars > size.soft_chars && phrase_cut.is_none() && joins_phrases(&text[..at], rest) {
             phrase_cut = Some(unpunctuated);
         }
-        if ch == ' '
-            && chars > size.hard_chars
-            && word_cut.is_none()
-            && splits_words(&text[..at], rest)
-        {
+        if ch == ' ' && chars > size.hard_chars && word_cut.is_none() && splits_words(&text[..at], rest) {
             word_cut = Some(unpunctuated);
         }
         if is_han(ch)
@@ -115,16 +92,10 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
             && word_cut.is_none()
             && rest.chars().next().is_some_and(is_han)
         {
-            word_cut = Some(Cut {
-                at: end,
-                ..unpunctuated
-            });
+            word_cut = Some(Cut { at: end, ..unpunctuated });
         }
         if chars >= MAX_CHARS {
-            return Some(phrase_cut.or(word_cut).unwrap_or(Cut {
-                at: end,
-                ..unpunctuated
-            }));
+            return Some(phrase_cut.or(word_cut).unwrap_or(Cut { at: end, ..unpunctuated }));
         }
     }
     phrase_cut.or(word_cut)
@@ -133,13 +104,7 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
 /// The cut right after a punctuation mark, if the mark is one here.
 fn punctuation_cut(text: &str, at: usize, ch: char, rest: &str, last: bool) -> Option<Cut> {
     let end = at + ch.len_utf8();
-    let cut = |ends_sentence, pause_ms| {
-        Some(Cut {
-            at: end,
-            ends_sentence,
-            pause_ms,
-        })
-    };
+    let cut = |ends_sentence, pause_ms| Some(Cut { at: end, ends_sentence, pause_ms });
     match ch {
         '。' | '！' | '？' => return cut(true, SENTENCE_PAUSE_MS),
         '；' | '：' => return cut(false, SEMICOLON_PAUSE_MS),
@@ -200,10 +165,7 @@ fn ends_sentence(before: &str, following: Option<char>, last: bool) -> Option<bo
     if initial {
         // "J. R. R. Tolkien", but "vitamin C. It ..."
         let before_initial = before[..before.len() - word.len()].trim_end();
-        let name_before = before_initial
-            .rsplit(' ')
-            .next()
-            .is_some_and(|w| w.starts_with(char::is_uppercase));
+        let name_before = before_initial.rsplit(' ').next().is_some_and(|w| w.starts_with(char::is_uppercase));
         return following.map(|c| c.is_uppercase() && !(before_initial.is_empty() || name_before));
     }
     Some(true)
@@ -224,11 +186,8 @@ fn joins_phrases(before: &str, after: &str) -> bool {
 fn splits_words(before: &str, after: &str) -> bool {
     let (weak_end, _) = &*FUNCTION_WORDS;
     let word = last_word(before);
-    let number = |w: &str| {
-        w.contains(|c: char| {
-            c.is_ascii_digit() || matches!(c, '$' | '€' | '£' | '¥' | '%' | '=' | '+')
-        })
-    };
+    let number =
+        |w: &str| w.contains(|c: char| c.is_ascii_digit() || matches!(c, '$' | '€' | '£' | '¥' | '%' | '=' | '+'));
     let Some((next, _)) = after.split_once(' ') else {
         return false;
     };

@@ -29,8 +29,7 @@ impl MappedText {
 
     pub(crate) fn push(&mut self, ch: char, source: Range<usize>) {
         self.text.push(ch);
-        self.sources
-            .extend(std::iter::repeat_n(source, ch.len_utf8()));
+        self.sources.extend(std::iter::repeat_n(source, ch.len_utf8()));
     }
 
     /// Takes the last character away.

@@ -16,17 +16,9 @@ pub struct ChunkSize {
 
 /// Sizes for a chunk that nothing is queued ahead of.
 /// Ten to twelve characters are two or three words: enough for a voice to find its melody, little to wait for.
-const FIRST: ChunkSize = ChunkSize {
-    min_chars: 4,
-    soft_chars: 12,
-    hard_chars: 26,
-};
+const FIRST: ChunkSize = ChunkSize { min_chars: 4, soft_chars: 12, hard_chars: 26 };
 /// Sizes once a sentence's worth of audio is queued: whole clauses, whole sentences where they are short.
-const STEADY: ChunkSize = ChunkSize {
-    min_chars: 60,
-    soft_chars: 140,
-    hard_chars: 180,
-};
+const STEADY: ChunkSize = ChunkSize { min_chars: 60, soft_chars: 140, hard_chars: 180 };
 /// Audio that makes the steady sizes safe, in milliseconds: the time a slow machine takes for one steady chunk.
 const STEADY_QUEUE_MS: u32 = 2_500;
 
@@ -53,9 +45,8 @@ mod tests {
 
     #[test]
     fn chunks_grow_with_the_queue_and_stay_bounded() {
-        let sizes: Vec<usize> = [0, 500, 1_000, 2_500, 60_000, u32::MAX]
-            .map(|ms| ClausePlan.next(ms).soft_chars)
-            .to_vec();
+        let sizes: Vec<usize> =
+            [0, 500, 1_000, 2_500, 60_000, u32::MAX].map(|ms| ClausePlan.next(ms).soft_chars).to_vec();
         assert_eq!(sizes[0], 12);
         assert!(sizes.is_sorted());
         assert_eq!(sizes[3], sizes[5]);

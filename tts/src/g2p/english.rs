@@ -24,7 +24,11 @@ pub(crate) struct English {
 
 impl English {
     pub(crate) fn load() -> English {
-        let names = include_str!("../../data/en/names.tsv").lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t')).collect();
+        let names = include_str!("../../data/en/names.tsv")
+            .lines()
+            .filter(|l| !l.starts_with('#'))
+            .filter_map(|l| l.split_once('\t'))
+            .collect();
         English { dictionary: G2P::new(misaki_rs::Language::EnglishUS), names }
     }
 
@@ -61,7 +65,10 @@ impl English {
     fn unknown(&self, word: &str) -> String {
         let plain = plain_letters(word);
         let mut said = String::new();
-        for part in plain.split(|c: char| !c.is_ascii_alphabetic() && c != '\'').filter(|p| p.chars().any(|c| c.is_ascii_alphabetic())) {
+        for part in plain
+            .split(|c: char| !c.is_ascii_alphabetic() && c != '\'')
+            .filter(|p| p.chars().any(|c| c.is_ascii_alphabetic()))
+        {
             let (stem, possessive) = match part.strip_suffix("'s") {
                 Some(stem) => (stem, true),
                 None => (part, false),

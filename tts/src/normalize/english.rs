@@ -68,7 +68,6 @@ fn signed(m: &Match<'_, '_>) -> Option<String> {
     }
 }
 
-
 /// Shares the text out into forms, words and marks.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();

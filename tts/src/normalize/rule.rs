@@ -30,21 +30,21 @@ impl<'t> Match<'_, 't> {
     /// The word before the form, in lower case.
     pub(super) fn word_before(&self) -> String {
         let before = self.before.trim_end();
-        before
-            .rsplit(|c: char| !c.is_alphanumeric())
-            .next()
-            .unwrap_or_default()
-            .to_lowercase()
+        before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase()
+    }
+
+    /// Whether the form tells how much of what follows: "a 5 km run".
+    pub(super) fn counts_what_follows(&self) -> bool {
+        let mut after = self.after.chars();
+        matches!(self.word_before().as_str(), "a" | "an")
+            && after.next() == Some(' ')
+            && after.next().is_some_and(char::is_alphabetic)
     }
 
     /// The word after the form, in lower case.
     pub(super) fn word_after(&self) -> String {
         let after = self.after.trim_start();
-        after
-            .split(|c: char| !c.is_alphanumeric())
-            .next()
-            .unwrap_or_default()
-            .to_lowercase()
+        after.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase()
     }
 }
 
@@ -53,15 +53,9 @@ impl Rule {
     ///
     /// # Panics
     /// When the pattern is malformed: patterns are part of the program, and a test builds every rule.
-    #[expect(
-        clippy::expect_used,
-        reason = "patterns are constants, checked by a test"
-    )]
+    #[expect(clippy::expect_used, reason = "patterns are constants, checked by a test")]
     pub(super) fn new(pattern: &str, say: fn(&Match<'_, '_>) -> Option<String>) -> Rule {
-        Rule {
-            pattern: Regex::new(pattern).expect("the rule's pattern is well formed"),
-            say,
-        }
+        Rule { pattern: Regex::new(pattern).expect("the rule's pattern is well formed"), say }
     }
 }
 
@@ -72,33 +66,21 @@ pub(super) fn apply(rules: &[Rule], text: &str, taken: &mut Vec<Span>) {
         while let Some(captures) = rule.pattern.captures_at(text, from) {
             let Some(whole) = captures.get(0) else { break };
             let range = whole.range();
-            from = if range.is_empty() {
-                next_char(text, range.end)
-            } else {
-                range.end
-            };
+            from = if range.is_empty() { next_char(text, range.end) } else { range.end };
             if from > text.len() || range.is_empty() {
                 if from > text.len() {
                     break;
                 }
                 continue;
             }
-            if taken.iter().any(|span| overlap(&span.written, &range)) || splits_word(text, &range)
-            {
+            if taken.iter().any(|span| overlap(&span.written, &range)) || splits_word(text, &range) {
                 // A form may hide behind the beginning of one that is taken.
                 from = next_char(text, range.start);
                 continue;
             }
-            let found = Match {
-                captures: &captures,
-                before: &text[..range.start],
-                after: &text[range.end..],
-            };
+            let found = Match { captures: &captures, before: &text[..range.start], after: &text[range.end..] };
             match (rule.say)(&found) {
-                Some(said) => taken.push(Span {
-                    written: range,
-                    said,
-                }),
+                Some(said) => taken.push(Span { written: range, said }),
                 None => from = next_char(text, range.start),
             }
         }
@@ -116,14 +98,11 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 /// Whether a form begins or ends in the middle of a word or number.
 fn splits_word(text: &str, range: &Range<usize>) -> bool {
     let edge = |inside: Option<char>, outside: Option<char>| match (inside, outside) {
-        (Some(i), Some(o)) => {
-            i.is_alphanumeric() && o.is_alphanumeric() && super::english::same_script(i, o)
-        }
+        (Some('²' | '³'), _) => false,
+        (Some(i), Some(o)) => i.is_alphanumeric() && o.is_alphanumeric() && super::english::same_script(i, o),
         _ => false,
     };
     let inside = &text[range.clone()];
-    edge(
-        inside.chars().next(),
-        text[..range.start].chars().next_back(),
-    ) || edge(inside.chars().next_back(), text[range.end..].chars().next())
+    edge(inside.chars().next(), text[..range.start].chars().next_back())
+        || edge(inside.chars().next_back(), text[range.end..].chars().next())
 }

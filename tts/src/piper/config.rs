@@ -77,14 +77,19 @@ impl PiperConfig {
     }
 
     fn parse(text: &str) -> std::result::Result<PiperConfig, String> {
-        let config: PiperConfig = serde_json::from_str(text).map_err(|e| format!("it is no Piper voice description: {e}"))?;
+        let config: PiperConfig =
+            serde_json::from_str(text).map_err(|e| format!("it is no Piper voice description: {e}"))?;
         config.check()?;
         Ok(config)
     }
 
     fn check(&self) -> std::result::Result<(), String> {
         let within = |name: &str, value: f32, min: f32, max: f32| {
-            if (min..=max).contains(&value) { Ok(()) } else { Err(format!("{name} is {value}, but must be between {min} and {max}")) }
+            if (min..=max).contains(&value) {
+                Ok(())
+            } else {
+                Err(format!("{name} is {value}, but must be between {min} and {max}"))
+            }
         };
         within("audio.sample_rate", self.audio.sample_rate as f32, 8_000.0, 48_000.0)?;
         within("inference.noise_scale", self.inference.noise_scale, 0.0, 2.0)?;
@@ -99,7 +104,10 @@ impl PiperConfig {
         }
         for (symbol, ids) in &self.phoneme_id_map {
             if let Some(id) = ids.iter().find(|id| !(0..self.num_symbols).contains(id)) {
-                return Err(format!("phoneme \"{symbol}\" has id {id}, but there are only {} symbols", self.num_symbols));
+                return Err(format!(
+                    "phoneme \"{symbol}\" has id {id}, but there are only {} symbols",
+                    self.num_symbols
+                ));
             }
         }
         if let Some((name, id)) = self.speaker_id_map.iter().find(|(_, id)| !(0..self.num_speakers).contains(id)) {
@@ -114,7 +122,11 @@ impl PiperConfig {
 
     /// The language's code, "en_US" or "en-us"; voices without one are taken for English.
     pub(crate) fn language_code(&self) -> &str {
-        self.language.as_ref().map(|l| l.code.as_str()).or(self.espeak.as_ref().map(|e| e.voice.as_str())).unwrap_or("en")
+        self.language
+            .as_ref()
+            .map(|l| l.code.as_str())
+            .or(self.espeak.as_ref().map(|e| e.voice.as_str()))
+            .unwrap_or("en")
     }
 
     pub(crate) fn ids(&self, symbol: char) -> Option<&[i64]> {

@@ -56,7 +56,10 @@ impl Model {
     pub(super) fn open(runtime: &Runtime, path: &Path, threads: usize) -> Result<Model> {
         let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
         let session = |model: &[u8]| {
-            runtime.builder(threads).and_then(|mut b| b.commit_from_memory(model)).map_err(|e| Error::Voice { path: path.to_owned(), reason: e.to_string() })
+            runtime
+                .builder(threads)
+                .and_then(|mut b| b.commit_from_memory(model))
+                .map_err(|e| Error::Voice { path: path.to_owned(), reason: e.to_string() })
         };
         let halves = match split(&bytes) {
             Ok(parts) => Halves::Split {
@@ -78,7 +81,10 @@ impl Model {
         inputs.sort_unstable();
         let multi_speaker = inputs.contains(&"sid");
         if inputs.iter().filter(|i| **i != "sid").ne(&["input", "input_lengths", "scales"]) {
-            return Err(Error::Voice { path: path.to_owned(), reason: format!("it takes {inputs:?}, not [input, input_lengths, scales]") });
+            return Err(Error::Voice {
+                path: path.to_owned(),
+                reason: format!("it takes {inputs:?}, not [input, input_lengths, scales]"),
+            });
         }
         Ok(Model { path: path.to_owned(), halves, multi_speaker })
     }
@@ -102,7 +108,8 @@ impl Model {
         match &mut self.halves {
             Halves::Split { encoder, latent, durations, .. } => {
                 let outputs = encoder.run(inputs).map_err(|e| failed(e.to_string()))?;
-                let (shape, z) = outputs[latent.as_str()].try_extract_tensor::<f32>().map_err(|e| failed(e.to_string()))?;
+                let (shape, z) =
+                    outputs[latent.as_str()].try_extract_tensor::<f32>().map_err(|e| failed(e.to_string()))?;
                 let [1, channels, frames] = shape[..] else {
                     return Err(failed(format!("its latent tensor has the shape {shape}")));
                 };
@@ -110,10 +117,17 @@ impl Model {
                 if frames > MAX_FRAMES {
                     return Err(failed(format!("it plans {frames} frames for {} phonemes", ids.len())));
                 }
-                let (_, lengths) = outputs[durations.as_str()].try_extract_tensor::<f32>().map_err(|e| failed(e.to_string()))?;
+                let (_, lengths) =
+                    outputs[durations.as_str()].try_extract_tensor::<f32>().map_err(|e| failed(e.to_string()))?;
                 let durations: Vec<usize> = lengths.iter().map(|d| d.clamp(0.0, MAX_FRAMES as f32) as usize).collect();
                 let told = durations.len() == ids.len() && durations.iter().sum::<usize>() == frames;
-                Ok(Plan { z: z.to_vec(), channels, frames, durations: if told { durations } else { Vec::new() }, samples: Vec::new() })
+                Ok(Plan {
+                    z: z.to_vec(),
+                    channels,
+                    frames,
+                    durations: if told { durations } else { Vec::new() },
+                    samples: Vec::new(),
+                })
             }
             Halves::Whole(session) => {
                 let outputs = session.run(inputs).map_err(|e| failed(e.to_string()))?;
@@ -154,7 +168,11 @@ fn tensor<T: onnx::ort::value::PrimitiveTensorElementType + std::fmt::Debug + Cl
 }
 
 fn finite(samples: &[f32]) -> std::result::Result<Vec<f32>, String> {
-    if samples.iter().all(|s| s.is_finite()) { Ok(samples.to_vec()) } else { Err("its audio is not a number".to_owned()) }
+    if samples.iter().all(|s| s.is_finite()) {
+        Ok(samples.to_vec())
+    } else {
+        Err("its audio is not a number".to_owned())
+    }
 }
 
 struct Parts {
@@ -170,7 +188,8 @@ fn split(file: &[u8]) -> std::result::Result<Parts, String> {
     let first = graph.nodes.iter().find(|n| n.op == "Conv" && n.inputs.get(1) == Some(&"dec.conv_pre.weight"));
     let latent = *first.and_then(|n| n.inputs.first()).ok_or("no decoder begins with dec.conv_pre")?;
     // Durations are rounded up to whole frames, the only rounding in the graph.
-    let ceilings: Vec<&str> = graph.nodes.iter().filter(|n| n.op == "Ceil").filter_map(|n| n.outputs.first().copied()).collect();
+    let ceilings: Vec<&str> =
+        graph.nodes.iter().filter(|n| n.op == "Ceil").filter_map(|n| n.outputs.first().copied()).collect();
     let [durations] = ceilings[..] else { return Err("no single rounding of durations".to_owned()) };
     Ok(Parts {
         encoder: graph.extract(&[], &[latent, durations])?,

@@ -11,7 +11,7 @@ impl Cleaner {
         let undecided = after.is_none() && !last && run < 64;
         let word_before = self.last.is_alphanumeric();
         match ch {
-            '*' | '_' | '~' | '…' | '.' | '-' | '=' | '#' | '!' | '?' | '\'' | '’' | '‘' | '/' | ':'
+            '*' | '_' | '~' | '…' | '.' | '-' | '=' | '#' | '!' | '?' | '\'' | '’' | '‘' | '′' | 'ʼ' | '/' | ':'
             | ',' | '–' | '\\' | '&'
                 if undecided =>
             {
@@ -19,12 +19,9 @@ impl Cleaner {
             }
             '*' => {
                 let operand = |c: char| c.is_ascii_digit() || c == ' ';
-                let number_before = self.last.is_ascii_digit()
-                    || (self.last == ' ' && self.before_last.is_ascii_digit());
-                if run == 1
-                    && number_before
-                    && after.is_some_and(operand)
-                    && (self.last == ' ') == (after == Some(' '))
+                let number_before =
+                    self.last.is_ascii_digit() || (self.last == ' ' && self.before_last.is_ascii_digit());
+                if run == 1 && number_before && after.is_some_and(operand) && (self.last == ' ') == (after == Some(' '))
                 {
                     Step::Say(1, "×")
                 } else {
@@ -38,9 +35,7 @@ impl Cleaner {
                     Step::Drop(run)
                 }
             }
-            '~' if run == 1 && after.is_some_and(|c| c.is_ascii_digit() || c == '$') => {
-                Step::Keep(1)
-            }
+            '~' if run == 1 && after.is_some_and(|c| c.is_ascii_digit() || c == '$') => Step::Keep(1),
             '~' | '～' => Step::Drop(run),
             '\\' => Step::Drop(1),
             '.' if run > 1 => Step::Say(run, "…"),
@@ -79,20 +74,7 @@ impl Cleaner {
                 let goes_on = after.is_some_and(|c| {
                     !matches!(
                         c,
-                        '.' | ','
-                            | ';'
-                            | ':'
-                            | '!'
-                            | '?'
-                            | ')'
-                            | '\n'
-                            | '。'
-                            | '，'
-                            | '；'
-                            | '：'
-                            | '！'
-                            | '？'
-                            | '）'
+                        '.' | ',' | ';' | ':' | '!' | '?' | ')' | '\n' | '。' | '，' | '；' | '：' | '！' | '？' | '）'
                     )
                 });
                 if bracket == Bracket::Pause && goes_on {
@@ -107,7 +89,7 @@ impl Cleaner {
                 let digit_after = after.is_some_and(|c| c.is_ascii_digit());
                 match ch {
                     '−' => Step::Say(run, "-"),
-                    '–' | '‒' if self.last.is_ascii_digit() && digit_after => {
+                    '–' | '‒' if (self.last.is_alphanumeric() || self.last == '.') && digit_after => {
                         Step::Say(run, "–")
                     }
                     _ if self.last == '\n' || !self.line_started => Step::Drop(run),
@@ -128,31 +110,24 @@ impl Cleaner {
                     Step::Drop(run)
                 }
             }
-            '"' | '″'
-                if self.last.is_ascii_digit()
-                    && matches!(self.before_last, '′' | '1')
-                    && ch == '″' =>
-            {
+            '"' | '″' if self.last.is_ascii_digit() && matches!(self.before_last, '′' | '1') && ch == '″' => {
                 Step::Say(len, "″")
             }
             '|' if self.table_row => Step::Say(1, ", "),
             '&' => entity(rest, last),
             '#' => {
-                if run == 1
-                    && (after.is_some_and(|c| c.is_ascii_digit()) || matches!(self.last, 'C' | 'F'))
-                {
+                if run == 1 && (after.is_some_and(|c| c.is_ascii_digit()) || matches!(self.last, 'C' | 'F')) {
                     Step::Keep(1)
                 } else {
                     Step::Drop(run)
                 }
             }
             '/' | '|' if run > 1 => Step::Say(run, " "),
-            '→' | '⇒' | '➔' | '·' | '•' | '‣' | '◦' | '●' if ch != '·' => {
-                Step::Say(len, ", ")
+            '→' | '⇒' | '➔' | '·' | '•' | '‣' | '◦' | '●' if ch != '·' => Step::Say(len, ", "),
+            '$' | '€' | '£' | '¥' | '￥' | '₹' | '₩' | '₽' | '₿' | '¢' | '%' | '％' | '‰' | '°' | '℃' | '℉' | '+'
+            | '=' | '×' | '÷' | '≈' | '≤' | '≥' | '≠' | '±' | '√' | '∞' | '<' | '>' | '@' | '/' | '^' | '§' => {
+                Step::Keep(len)
             }
-            '$' | '€' | '£' | '¥' | '￥' | '₹' | '₩' | '₽' | '₿' | '¢' | '%' | '％' | '‰' | '°'
-            | '℃' | '℉' | '+' | '=' | '×' | '÷' | '≈' | '≤' | '≥' | '≠' | '±' | '√' | '∞' | '<'
-            | '>' | '@' | '/' | '^' | '§' => Step::Keep(len),
             '{' | '}' | '|' => Step::Say(len, " "),
             _ => Step::Drop(len),
         }
@@ -162,9 +137,7 @@ impl Cleaner {
     fn opens_item(&mut self, after: Option<char>) -> bool {
         match self.line_number {
             Some(number)
-                if after == Some(' ')
-                    && self.line_started
-                    && (number == 1 || number == self.last_item + 1) =>
+                if after == Some(' ') && self.line_started && (number == 1 || number == self.last_item + 1) =>
             {
                 self.last_item = number;
                 true
@@ -175,9 +148,8 @@ impl Cleaner {
 
     fn open_square(&mut self, rest: &str, last: bool) -> Step {
         // "[3]", "[^1]" and "[1, 2]" point to sources nobody can see.
-        let inside = rest[1..].trim_start_matches(|c: char| {
-            c.is_ascii_digit() || matches!(c, '^' | ',' | ' ' | '-' | '–')
-        });
+        let inside =
+            rest[1..].trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '^' | ',' | ' ' | '-' | '–'));
         let length = rest.len() - inside.len();
         let note = rest[1..length].bytes().any(|b| b.is_ascii_digit());
         if length <= 16 && (note || rest.len() == 1) {
@@ -196,10 +168,7 @@ impl Cleaner {
         if ascii && !self.last.is_alphanumeric() {
             // An area code belongs to its number.
             let inside = &rest[1..];
-            let digits = inside.len()
-                - inside
-                    .trim_start_matches(|c: char| c.is_ascii_digit())
-                    .len();
+            let digits = inside.len() - inside.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             if digits <= 3 && inside.len() <= 4 && digits == inside.len() && !last {
                 return Step::Need;
             }
@@ -212,11 +181,7 @@ impl Cleaner {
         let plural = attached && rest[1..].starts_with("s)");
         let pause = !attached && self.line_started && !self.last.is_ascii_punctuation();
         if self.brackets.len() < MAX_NESTING {
-            self.brackets.push(if pause {
-                Bracket::Pause
-            } else {
-                Bracket::Silent
-            });
+            self.brackets.push(if pause { Bracket::Pause } else { Bracket::Silent });
         }
         match (attached, pause) {
             (true, _) if plural || (rest.len() < 3 && !last && "(s)".starts_with(rest)) => {
@@ -238,8 +203,7 @@ impl Cleaner {
     }
 
     fn hyphen(&self, run: usize, after: Option<char>) -> Step {
-        let number_after =
-            after.is_some_and(|c| c.is_ascii_digit() || matches!(c, '$' | '€' | '£' | '.'));
+        let number_after = after.is_some_and(|c| c.is_ascii_digit() || matches!(c, '$' | '€' | '£' | '.'));
         match after {
             _ if run > 1 => Step::Say(run, ", "),
             Some(c) if self.last.is_alphanumeric() && c.is_alphanumeric() => Step::Keep(1),

@@ -3,39 +3,14 @@
 use super::{Hidden, Step};
 
 /// What a model writes for itself and nobody is meant to hear.
-const HIDING: &[&str] = &[
-    "think",
-    "thinking",
-    "thought",
-    "reasoning",
-    "reflection",
-    "tool_call",
-    "tool_response",
-    "script",
-    "style",
-];
-const BREAKING: &[&str] = &[
-    "br",
-    "p",
-    "div",
-    "li",
-    "ul",
-    "ol",
-    "tr",
-    "table",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "blockquote",
-];
+const HIDING: &[&str] =
+    &["think", "thinking", "thought", "reasoning", "reflection", "tool_call", "tool_response", "script", "style"];
+const BREAKING: &[&str] =
+    &["br", "p", "div", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "blockquote"];
 /// Tags that may carry attributes; any other name counts as a tag only when `>` follows it directly.
 const WITH_ATTRIBUTES: &[&str] = &[
-    "a", "abbr", "b", "code", "details", "em", "font", "i", "img", "input", "kbd", "mark", "pre",
-    "q", "s", "small", "span", "strong", "sub", "summary", "sup", "td", "th", "u",
+    "a", "abbr", "b", "code", "details", "em", "font", "i", "img", "input", "kbd", "mark", "pre", "q", "s", "small",
+    "span", "strong", "sub", "summary", "sup", "td", "th", "u",
 ];
 const MAX_NAME: usize = 32;
 const MAX_TAG: usize = 400;
@@ -58,10 +33,8 @@ pub(super) fn step(rest: &str, last: bool) -> Step {
     }
     let closing = rest[1..].starts_with('/');
     let body = &rest[1 + usize::from(closing)..];
-    let name_len = body.len()
-        - body
-            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-            .len();
+    let name_len =
+        body.len() - body.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-').len();
     if name_len > MAX_NAME || (name_len == 0 && (!body.is_empty() || last)) {
         return Step::Keep(1);
     }
@@ -77,17 +50,11 @@ pub(super) fn step(rest: &str, last: bool) -> Step {
         Some('>') => Some(0),
         Some('/') if after.len() == 1 && !last => return Step::Need,
         Some('/') if after[1..].starts_with('>') => Some(1),
-        Some(c) if c.is_whitespace() && (is(HIDING) || is(BREAKING) || is(WITH_ATTRIBUTES)) => {
-            after.find('>')
-        }
+        Some(c) if c.is_whitespace() && (is(HIDING) || is(BREAKING) || is(WITH_ATTRIBUTES)) => after.find('>'),
         Some(_) => return Step::Keep(1),
     };
     let Some(close) = close else {
-        return if after.len() < MAX_TAG && !last {
-            Step::Need
-        } else {
-            Step::Keep(1)
-        };
+        return if after.len() < MAX_TAG && !last { Step::Need } else { Step::Keep(1) };
     };
     let taken = rest.len() - after.len() + close + 1;
     if is(HIDING) && !closing && !after[..close].ends_with('/') {

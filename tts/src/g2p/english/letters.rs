@@ -17,7 +17,12 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         .filter(|line| !line.starts_with("# ") && !line.is_empty())
         .filter_map(|line| {
             let mut cells = line.split('\t');
-            Some(Rule { left: cells.next()?, letters: cells.next()?, right: cells.next()?, sounds: cells.next().unwrap_or("") })
+            Some(Rule {
+                left: cells.next()?,
+                letters: cells.next()?,
+                right: cells.next()?,
+                sounds: cells.next().unwrap_or(""),
+            })
         })
         .filter(|rule| !rule.letters.is_empty())
         .collect()
@@ -34,7 +39,9 @@ pub(super) fn to_sound(word: &str) -> String {
     let mut at = 0;
     while at < word.len() {
         let rule = RULES.iter().find(|rule| {
-            word[at..].starts_with(rule.letters.as_bytes()) && fits_left(&word[..at], rule.left) && fits_right(&word[at + rule.letters.len()..], rule.right)
+            word[at..].starts_with(rule.letters.as_bytes())
+                && fits_left(&word[..at], rule.left)
+                && fits_right(&word[at + rule.letters.len()..], rule.right)
         });
         match rule {
             Some(rule) => {
@@ -103,7 +110,8 @@ fn fits_right(after: &[u8], pattern: &str) -> bool {
 fn stress(sounds: Vec<char>, word: &[u8]) -> String {
     let vowels: Vec<usize> = (0..sounds.len()).filter(|i| VOWELS.contains(sounds[*i])).collect();
     let full: Vec<usize> = vowels.iter().copied().filter(|i| !matches!(sounds[*i], 'ə' | 'ᵊ')).collect();
-    let before_suffix = [&b"ic"[..], b"ion", b"ity", b"ial", b"ian", b"ious", b"ics", b"ical"].iter().any(|s| word.ends_with(s));
+    let before_suffix =
+        [&b"ic"[..], b"ion", b"ity", b"ial", b"ian", b"ious", b"ics", b"ical"].iter().any(|s| word.ends_with(s));
     let stressed = match vowels.len() {
         0 => None,
         1 | 2 => vowels.first().copied(),
@@ -112,7 +120,9 @@ fn stress(sounds: Vec<char>, word: &[u8]) -> String {
     };
     // A schwa is never stressed.
     let stressed = match stressed {
-        Some(at) if !full.contains(&at) => full.iter().copied().find(|f| *f > at).or(full.first().copied()).or(Some(at)),
+        Some(at) if !full.contains(&at) => {
+            full.iter().copied().find(|f| *f > at).or(full.first().copied()).or(Some(at))
+        }
         other => other,
     };
     let mut out = String::new();

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::{ClauseStream, Clause};
+use crate::{Clause, ClauseStream};
 
 static ENGLISH: LazyLock<English> = LazyLock::new(English::load);
 
@@ -15,7 +15,11 @@ fn clauses(text: &str) -> Vec<Clause> {
 }
 
 fn said(text: &str) -> String {
-    clauses(text).iter().map(|c| ENGLISH.phonemes(c).iter().map(|s| s.symbol).collect::<String>()).collect::<Vec<_>>().join(" ")
+    clauses(text)
+        .iter()
+        .map(|c| ENGLISH.phonemes(c).iter().map(|s| s.symbol).collect::<String>())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -58,7 +62,9 @@ fn unknown_words_are_read_and_keep_one_stress() {
 #[test]
 fn any_script_and_any_length_is_survived() {
     let long = "x".repeat(100_000);
-    for text in ["Привет, how are you?", "مرحبا", "ééé", "a'b'c", "''''", "ẞtraße", "❓", "\u{301}\u{301}", long.as_str()] {
+    for text in
+        ["Привет, how are you?", "مرحبا", "ééé", "a'b'c", "''''", "ẞtraße", "❓", "\u{301}\u{301}", long.as_str()]
+    {
         for clause in clauses(text) {
             let _ = ENGLISH.phonemes(&clause);
         }

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use super::{Rule, table};
 
 /// As written → as said, and what its full stop does.
-static TABLE: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| table::by_first(include_str!("../../../data/en/abbreviations.tsv")));
+static TABLE: LazyLock<HashMap<&str, Vec<&str>>> =
+    LazyLock::new(|| table::by_first(include_str!("../../../data/en/abbreviations.tsv")));
 
 pub(super) fn rules() -> Vec<Rule> {
     let dotted = table::any_of(TABLE.keys().copied().filter(|k| k.ends_with('.')));
@@ -15,10 +16,13 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(&format!(r"(?P<word>{dotted})"), |m| {
             let word = m.get("word");
             let row = TABLE.get(word)?;
-            let name_before = m.before.trim_end().rsplit(' ').next().is_some_and(|w| w.starts_with(char::is_uppercase)) && m.before.ends_with(' ');
+            let name_before = m.before.trim_end().rsplit(' ').next().is_some_and(|w| w.starts_with(char::is_uppercase))
+                && m.before.ends_with(' ');
             let name_after = m.after.trim_start().starts_with(char::is_uppercase);
             let said = match word {
-                "No." | "Nos." if !m.after.trim_start().starts_with(|c: char| c.is_ascii_digit()) => return None,
+                "No." | "Nos." | "p." if !m.after.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
+                    return None;
+                }
                 "St." if name_before && !name_after => "street",
                 "Dr." if name_before && !name_after => "drive",
                 "v." if !(name_before && name_after) => return None,

@@ -6,14 +6,17 @@ use std::sync::LazyLock;
 use super::{Rule, table};
 
 /// As written → as said.
-pub(super) static TABLE: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| table::by_first(include_str!("../../../data/en/acronyms.tsv")));
+pub(super) static TABLE: LazyLock<HashMap<&str, Vec<&str>>> =
+    LazyLock::new(|| table::by_first(include_str!("../../../data/en/acronyms.tsv")));
 
 /// Short words that people write in capitals for emphasis.
 const EMPHASIS: &[&str] = &[
-    "NOT", "AND", "OR", "ALL", "DO", "YOU", "YOUR", "VERY", "MUST", "STOP", "ONLY", "NO", "YES", "IF", "THE", "IS", "ARE", "NOW", "NEW", "FREE", "BEST",
-    "MORE", "WHY", "HOW", "WHO", "WHAT", "WHEN", "THIS", "THAT", "SO", "TOO", "ANY", "EVER", "BUT", "BIG", "TO", "OF", "IN", "ON", "AT", "BE", "MY",
-    "WE", "HE", "SHE", "IT", "ME", "CAN", "WILL", "DID", "HAS", "HAVE", "HAD", "WAS", "BOTH", "EACH", "SAME", "LESS", "MOST", "DONT", "NEED", "WANT",
-    "GO", "AN", "AS", "BY", "FOR", "FROM", "UP", "OUT", "OFF", "ONE", "TWO", "HELP", "HELLO", "HI", "WOW", "HEY", "OH", "AFTER", "DAY", "LOVE",
+    "NOT", "AND", "OR", "ALL", "DO", "YOU", "YOUR", "VERY", "MUST", "STOP", "ONLY", "NO", "YES", "IF", "THE", "IS",
+    "ARE", "NOW", "NEW", "FREE", "BEST", "MORE", "WHY", "HOW", "WHO", "WHAT", "WHEN", "THIS", "THAT", "SO", "TOO",
+    "ANY", "EVER", "BUT", "BIG", "TO", "OF", "IN", "ON", "AT", "BE", "MY", "WE", "HE", "SHE", "IT", "ME", "CAN",
+    "WILL", "DID", "HAS", "HAVE", "HAD", "WAS", "BOTH", "EACH", "SAME", "LESS", "MOST", "DONT", "NEED", "WANT", "GO",
+    "AN", "AS", "BY", "FOR", "FROM", "UP", "OUT", "OFF", "ONE", "TWO", "HELP", "HELLO", "HI", "WOW", "HEY", "OH",
+    "AFTER", "DAY", "LOVE",
 ];
 
 /// Special forms, before any other rule can take them apart.
@@ -41,7 +44,8 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(r"(?P<word>[A-Z]{2,})(?P<s>'?s\b)?", |m| {
             let (word, s) = (m.get("word"), m.get("s"));
             let has_vowel = word.contains(['A', 'E', 'I', 'O', 'U', 'Y']);
-            let shouting = !m.before.contains(char::is_lowercase) && !m.after.contains(char::is_lowercase)
+            let shouting = !m.before.contains(char::is_lowercase)
+                && !m.after.contains(char::is_lowercase)
                 && (m.before.contains(char::is_uppercase) || m.after.contains(char::is_uppercase));
             let as_word = EMPHASIS.contains(&word) || has_vowel && (word.len() > 4 || shouting);
             if as_word {

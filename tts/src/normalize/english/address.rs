@@ -1,22 +1,24 @@
 //! E-mail addresses, host names, file names and handles.
 
+use super::Rule;
 use super::acronym::letters;
 use super::number::spell;
-use super::Rule;
 
 const DOMAINS: &str = "com|org|net|io|edu|gov|ai|dev|app|co|uk|de|fr|jp|cn|eu|ca|au|us|info|me|tv|rs|ch|nl";
-const FILES: &str =
-    "py|rs|js|ts|txt|pdf|md|json|html|css|exe|zip|png|jpg|jpeg|gif|csv|docx|doc|xlsx|mp3|mp4|wav|toml|yaml|yml|sh|cpp|java|xml|log";
+const FILES: &str = "py|rs|js|ts|txt|pdf|md|json|html|css|exe|zip|png|jpg|jpeg|gif|csv|docx|doc|xlsx|mp3|mp4|wav|toml|yaml|yml|sh|cpp|java|xml|log";
 
 pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::new(r"(?P<user>[A-Za-z0-9][A-Za-z0-9._%+-]*)@(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)", |m| {
             Some(format!("{} at {}", parts(m.get("user")), parts(m.get("host"))))
         }),
-        Rule::new(&format!(r"(?P<host>(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:{DOMAINS}))\b(?P<path>/[^\s,;!?]*[A-Za-z0-9/])?"), |m| {
-            // A capital after the dot is the next sentence, typed without a space.
-            Some(parts(m.get("host")))
-        }),
+        Rule::new(
+            &format!(r"(?P<host>(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:{DOMAINS}))\b(?P<path>/[^\s,;!?]*[A-Za-z0-9/])?"),
+            |m| {
+                // A capital after the dot is the next sentence, typed without a space.
+                Some(parts(m.get("host")))
+            },
+        ),
         Rule::new(&format!(r"(?P<name>[A-Za-z0-9][A-Za-z0-9-]*)\.(?P<kind>{FILES})\b"), |m| {
             Some(format!("{} dot {}", parts(m.get("name")), extension(m.get("kind"))))
         }),
@@ -97,4 +99,3 @@ fn push(said: &mut String, word: &str) {
     }
     said.push_str(word);
 }
-

@@ -7,8 +7,26 @@ use super::{Match, Rule};
 
 /// Things that are told apart by a number.
 pub(super) const NUMBERED: &[&str] = &[
-    "room", "flight", "route", "highway", "boeing", "airbus", "interstate", "bus", "apartment", "suite", "extension", "area", "error", "code", "channel",
-    "rtx", "gtx", "ryzen", "psalm", "building",
+    "room",
+    "flight",
+    "route",
+    "highway",
+    "boeing",
+    "airbus",
+    "interstate",
+    "bus",
+    "apartment",
+    "suite",
+    "extension",
+    "area",
+    "error",
+    "code",
+    "channel",
+    "rtx",
+    "gtx",
+    "ryzen",
+    "psalm",
+    "building",
 ];
 
 pub(super) fn rules() -> Vec<Rule> {
@@ -29,7 +47,9 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(r"(?P<word>[A-Za-z]+\d+[A-Za-z0-9]*|\d+[A-Za-z][A-Za-z0-9]*)", mixed),
         Rule::new(r"(?P<n>\d{3,4})", |m| {
             let named = NUMBERED.contains(&m.word_before().as_str()) && m.before.ends_with([' ', '-']);
-            (named && !m.after.starts_with([',', '.']) || named && m.after.trim_start_matches([',', '.']).starts_with([' ']) || named && m.after.len() <= 1)
+            (named && !m.after.starts_with([',', '.'])
+                || named && m.after.trim_start_matches([',', '.']).starts_with([' '])
+                || named && m.after.len() <= 1)
                 .then(|| name(m.get("n")))
         }),
         // "COVID-19", "GPT-4": the hyphen is no minus

@@ -4,7 +4,18 @@ use super::Rule;
 use super::number::{cardinal, decade, ordinal, year};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const MONTH: &str = r"(?P<mon>January|February|March|April|May|June|July|August|September|October|November|December|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)";
 const YEAR: &str = r"1[0-9]\d\d|20\d\d";
@@ -17,10 +28,13 @@ pub(super) fn rules() -> Vec<Rule> {
         }),
         Rule::new(r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})", |m| numeric(m.get("m"), m.get("d"), m.get("y"))),
         Rule::new(
-            &format!(r"{MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:(?: ?[–-] ?| to )(?P<e>\d{{1,2}})(?:st|nd|rd|th)?)?(?:,? (?P<y>{YEAR}))?"),
+            &format!(
+                r"{MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:(?: ?[–-] ?| to )(?P<e>\d{{1,2}})(?:st|nd|rd|th)?)?(?:,? (?P<y>{YEAR}))?"
+            ),
             |m| {
                 let day = day(m.get("d"))?;
-                let until = if m.get("e").is_empty() { String::new() } else { format!(" to {}", self::day(m.get("e"))?) };
+                let until =
+                    if m.get("e").is_empty() { String::new() } else { format!(" to {}", self::day(m.get("e"))?) };
                 Some(format!("{} {day}{until}{}", month(m.get("mon"))?, with_year(m.get("y"))))
             },
         ),
@@ -28,7 +42,9 @@ pub(super) fn rules() -> Vec<Rule> {
             let article = if m.word_before() == "the" { "" } else { "the " };
             Some(format!("{article}{} of {}{}", day(m.get("d"))?, month(m.get("mon"))?, with_year(m.get("y"))))
         }),
-        Rule::new(&format!(r"{MONTH},? (?P<y>{YEAR})"), |m| Some(format!("{} {}", month(m.get("mon"))?, year(m.get("y"))))),
+        Rule::new(&format!(r"{MONTH},? (?P<y>{YEAR})"), |m| {
+            Some(format!("{} {}", month(m.get("mon"))?, year(m.get("y"))))
+        }),
         Rule::new(r"(?P<y>(?:1[0-9]|20)\d0)['’]?s", |m| Some(decade(m.get("y")))),
         Rule::new(r"'?(?P<y>[2-9]0)['’]?s", |m| Some(decade(m.get("y")))),
         Rule::new(r"(?P<y>\d{1,4}) ?(?P<era>BCE|BC|AD|CE)", |m| {
@@ -46,15 +62,41 @@ pub(super) fn rules() -> Vec<Rule> {
             let after = m.word_after();
             let by_before = matches!(
                 before.as_str(),
-                "in" | "since" | "until" | "till" | "from" | "year" | "circa" | "during" | "late" | "early" | "mid" | "spring" | "summer"
-                    | "autumn" | "fall" | "winter" | "by" | "before" | "after" | "between" | "of" | "copyright" | "born" | "died"
+                "in" | "since"
+                    | "until"
+                    | "till"
+                    | "from"
+                    | "year"
+                    | "circa"
+                    | "during"
+                    | "late"
+                    | "early"
+                    | "mid"
+                    | "spring"
+                    | "summer"
+                    | "autumn"
+                    | "fall"
+                    | "winter"
+                    | "by"
+                    | "before"
+                    | "after"
+                    | "between"
+                    | "of"
+                    | "copyright"
+                    | "born"
+                    | "died"
             );
-            let by_after = m.before.trim().is_empty() && matches!(after.as_str(), "was" | "is" | "saw" | "will" | "has");
+            let by_after =
+                m.before.trim().is_empty() && matches!(after.as_str(), "was" | "is" | "saw" | "will" | "has");
             // "between 1914 and 1918", "from 1990 to 1995"
-            let second = matches!(before.as_str(), "and" | "to" | "or") && m.before.split_whitespace().rev().nth(1).is_some_and(looks_like_year);
+            let second = matches!(before.as_str(), "and" | "to" | "or")
+                && m.before.split_whitespace().rev().nth(1).is_some_and(looks_like_year);
             // "of 1500 people", "by 2000 votes", "in 1500 meters"
-            let counts = after.len() > 3 && after.ends_with('s') && !matches!(after.as_str(), "this" | "was") || after == "people";
-            let attached = m.before.ends_with(['$', '-', '.', ',', '/', '#']) || m.after.starts_with(['%', '°', '/']) || m.after.starts_with(".0");
+            let counts = after.len() > 3 && after.ends_with('s') && !matches!(after.as_str(), "this" | "was")
+                || after == "people";
+            let attached = m.before.ends_with(['$', '-', '.', ',', '/', '#'])
+                || m.after.starts_with(['%', '°', '/'])
+                || m.after.starts_with(".0");
             ((by_before || by_after || second) && !counts && !attached).then(|| year(m.get("y")))
         }),
     ]
@@ -80,7 +122,9 @@ fn day(written: &str) -> Option<String> {
 }
 
 fn month(written: &str) -> Option<&'static str> {
-    MONTHS.iter().copied().find(|name| name.starts_with(written.trim_end_matches('.')) || (written.starts_with("Sept") && *name == "September"))
+    MONTHS.iter().copied().find(|name| {
+        name.starts_with(written.trim_end_matches('.')) || (written.starts_with("Sept") && *name == "September")
+    })
 }
 
 fn with_year(written: &str) -> String {

@@ -17,19 +17,33 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(r">=|≥", |m| between(m, "greater than or equal to")),
         Rule::new(r"!=|≠", |m| between(m, "does not equal")),
         Rule::new(r"==?", |m| between(m, "equals")),
-        Rule::new(r"\+", |m| {
-            if operand_before(m) || operand_after(m) { Some("plus".to_owned()) } else { None }
-        }),
+        Rule::new(r"\+", |m| if operand_before(m) || operand_after(m) { Some("plus".to_owned()) } else { None }),
         Rule::new(r" - ", |m| (ends_number(m) && starts_number(m)).then(|| "minus".to_owned())),
         Rule::new(r"×", |m| between(m, "times")),
         Rule::new(r"÷", |m| between(m, "divided by")),
         Rule::new(r" / ", |m| (ends_number(m) && starts_number(m)).then(|| "divided by".to_owned())),
         Rule::new(r"±", |_| Some("plus or minus".to_owned())),
         Rule::new(r"[≈~]", |m| {
-            if operand_before(m) && operand_after(m) { Some("is about".to_owned()) } else { operand_after(m).then(|| "about".to_owned()) }
+            if operand_before(m) && operand_after(m) {
+                Some("is about".to_owned())
+            } else {
+                operand_after(m).then(|| "about".to_owned())
+            }
         }),
-        Rule::new(r"<", |m| if operand_before(m) { between(m, "is less than") } else { starts_number(m).then(|| "less than".to_owned()) }),
-        Rule::new(r">", |m| if operand_before(m) { between(m, "is greater than") } else { starts_number(m).then(|| "more than".to_owned()) }),
+        Rule::new(r"<", |m| {
+            if operand_before(m) {
+                between(m, "is less than")
+            } else {
+                starts_number(m).then(|| "less than".to_owned())
+            }
+        }),
+        Rule::new(r">", |m| {
+            if operand_before(m) {
+                between(m, "is greater than")
+            } else {
+                starts_number(m).then(|| "more than".to_owned())
+            }
+        }),
         Rule::new(r"√", |m| operand_after(m).then(|| "the square root of".to_owned())),
         Rule::new(r"∞", |_| Some("infinity".to_owned())),
         Rule::new(r"π", |_| Some("pi".to_owned())),

@@ -7,7 +7,8 @@ use super::number::{cardinal, decimal, is_one};
 use super::{NUMBER, Rule, table};
 
 /// Sign or code → one, many, one part, many parts.
-static CURRENCIES: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| table::by_first(include_str!("../../../data/en/currencies.tsv")));
+static CURRENCIES: LazyLock<HashMap<&str, Vec<&str>>> =
+    LazyLock::new(|| table::by_first(include_str!("../../../data/en/currencies.tsv")));
 
 const SCALE: &str = r"(?: ?(?P<scale>thousand|million|billion|trillion|bn|mn|[kKmMbB])\b)?";
 
@@ -20,13 +21,15 @@ pub(super) fn rules() -> Vec<Rule> {
             return None;
         }
         let sign = if m.get("minus").is_empty() { "" } else { "minus " };
-        let singular = matches!(m.word_after().as_str(), "bill" | "bills" | "note" | "coin" | "gift" | "question") && m.after.starts_with(' ');
+        let singular = m.counts_what_follows() || m.after.starts_with(" bill");
         amount(m.get("currency"), m.get("n"), m.get("scale"), singular).map(|said| format!("{sign}{said}"))
     };
     vec![
         Rule::new(&format!(r"(?P<minus>-)?(?P<currency>{any}) ?(?P<n>{NUMBER}){SCALE}"), say),
         Rule::new(&format!(r"(?P<minus>-)?(?P<n>{NUMBER}){SCALE} ?(?P<currency>{codes}|{signs})"), say),
-        Rule::new(r"(?P<n>\d+) ?¢", |m| Some(format!("{} {}", cardinal(m.get("n")), if is_one(m.get("n")) { "cent" } else { "cents" }))),
+        Rule::new(r"(?P<n>\d+) ?¢", |m| {
+            Some(format!("{} {}", cardinal(m.get("n")), if is_one(m.get("n")) { "cent" } else { "cents" }))
+        }),
     ]
 }
 
@@ -50,7 +53,11 @@ fn amount(currency: &str, number: &str, scale: &str, singular: bool) -> Option<S
         _ if fraction.len() == 2 && part(false).is_some() => {
             let cents = fraction.trim_start_matches('0');
             let parts = format!("{} {}", cardinal(cents), part(is_one(cents)).unwrap_or_default());
-            if zero_whole { Some(parts) } else { Some(format!("{} {} and {parts}", cardinal(whole), name(is_one(whole)))) }
+            if zero_whole {
+                Some(parts)
+            } else {
+                Some(format!("{} {} and {parts}", cardinal(whole), name(is_one(whole))))
+            }
         }
         _ => Some(format!("{} {}", decimal(number), name(false))),
     }

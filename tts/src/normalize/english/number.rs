@@ -4,12 +4,40 @@
 //! length, because written numbers do not stop where machine words do.
 
 const ONES: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
-    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 ];
 const TENS: [&str; 10] = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 const THOUSANDS: [&str; 12] = [
-    "", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion", "septillion", "octillion", "nonillion",
+    "",
+    "thousand",
+    "million",
+    "billion",
+    "trillion",
+    "quadrillion",
+    "quintillion",
+    "sextillion",
+    "septillion",
+    "octillion",
+    "nonillion",
     "decillion",
 ];
 
@@ -156,7 +184,13 @@ mod tests {
 
     #[test]
     fn ordinals_and_years_follow_usage() {
-        for (written, said) in [("1", "first"), ("12", "twelfth"), ("20", "twentieth"), ("22", "twenty-second"), ("101", "one hundred first")] {
+        for (written, said) in [
+            ("1", "first"),
+            ("12", "twelfth"),
+            ("20", "twentieth"),
+            ("22", "twenty-second"),
+            ("101", "one hundred first"),
+        ] {
             assert_eq!(ordinal(written), said);
         }
         for (written, said) in [

@@ -5,28 +5,105 @@ use super::number::{cardinal, ordinal};
 
 /// Things that are numbered: "chapter four".
 const NUMBERED: &[&str] = &[
-    "war", "chapter", "part", "act", "scene", "phase", "type", "section", "volume", "book", "level", "stage", "class", "title", "article", "bowl",
-    "season", "episode", "fantasy", "rocky", "appendix", "figure", "table", "category", "mark", "generation", "tier", "schedule",
+    "war",
+    "chapter",
+    "part",
+    "act",
+    "scene",
+    "phase",
+    "type",
+    "section",
+    "volume",
+    "book",
+    "level",
+    "stage",
+    "class",
+    "title",
+    "article",
+    "bowl",
+    "season",
+    "episode",
+    "fantasy",
+    "rocky",
+    "appendix",
+    "figure",
+    "table",
+    "category",
+    "mark",
+    "generation",
+    "tier",
+    "schedule",
 ];
 /// People who are numbered: "Henry the eighth".
 const REGNAL: &[&str] = &[
-    "henry", "louis", "elizabeth", "george", "charles", "james", "edward", "richard", "william", "mary", "philip", "napoleon", "francis", "leopold",
-    "frederick", "catherine", "peter", "ivan", "nicholas", "alexander", "pius", "benedict", "john", "paul", "leo", "gregory", "innocent", "clement",
-    "urban", "ramses", "ramesses", "thutmose", "ptolemy", "cleopatra", "darius", "xerxes", "constantine", "otto", "wilhelm", "albert", "alfonso",
-    "ferdinand", "isabella", "harald", "olaf", "christian", "gustav", "umberto", "victor", "emmanuel", "boniface", "sixtus", "julius",
+    "henry",
+    "louis",
+    "elizabeth",
+    "george",
+    "charles",
+    "james",
+    "edward",
+    "richard",
+    "william",
+    "mary",
+    "philip",
+    "napoleon",
+    "francis",
+    "leopold",
+    "frederick",
+    "catherine",
+    "peter",
+    "ivan",
+    "nicholas",
+    "alexander",
+    "pius",
+    "benedict",
+    "john",
+    "paul",
+    "leo",
+    "gregory",
+    "innocent",
+    "clement",
+    "urban",
+    "ramses",
+    "ramesses",
+    "thutmose",
+    "ptolemy",
+    "cleopatra",
+    "darius",
+    "xerxes",
+    "constantine",
+    "otto",
+    "wilhelm",
+    "albert",
+    "alfonso",
+    "ferdinand",
+    "isabella",
+    "harald",
+    "olaf",
+    "christian",
+    "gustav",
+    "umberto",
+    "victor",
+    "emmanuel",
+    "boniface",
+    "sixtus",
+    "julius",
 ];
 
 pub(super) fn rules() -> Vec<Rule> {
     vec![Rule::new(r"(?P<r>[IVXLC]+)", |m| {
         let value = value(m.get("r"))?.to_string();
-        if !m.before.ends_with(' ') {
+        if !m.before.ends_with(' ') || matches!(m.get("r"), "L" | "C") {
             return None;
         }
         let before = m.word_before();
         let capital = m.before.trim_end().rsplit(' ').next()?.starts_with(char::is_uppercase);
         if REGNAL.contains(&before.as_str()) && capital {
             Some(format!("the {}", ordinal(&value)))
-        } else if NUMBERED.contains(&before.as_str()) || (capital && m.get("r").len() > 1 && !m.get("r").contains(['L', 'C'])) {
+        } else if NUMBERED.contains(&before.as_str())
+            || (capital && m.get("r").len() > 1 && !m.get("r").contains(['L', 'C']))
+        {
             Some(cardinal(&value))
         } else {
             None
@@ -59,7 +136,9 @@ fn value(numeral: &str) -> Option<u32> {
 
 fn write(mut value: u32) -> String {
     let mut numeral = String::new();
-    for (worth, sign) in [(100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")] {
+    for (worth, sign) in
+        [(100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]
+    {
         while value >= worth {
             numeral.push_str(sign);
             value -= worth;

@@ -11,7 +11,7 @@ const PER: &str = "second|minute|hour|day|night|week|month|year|person|kg|lb|mil
 pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::new(&format!(r"/ ?(?P<unit>{PER})\b"), |m| {
-            let number = m.before.rsplit(' ').next().is_some_and(|w| w.contains(|c: char| c.is_ascii_digit()));
+            let number = m.before.rsplit(' ').take(2).any(|w| w.contains(|c: char| c.is_ascii_digit()));
             let unit = match m.get("unit") {
                 "kg" => "kilogram",
                 "lb" => "pound",
@@ -29,14 +29,20 @@ pub(super) fn rules() -> Vec<Rule> {
     ]
 }
 
+/// Whether what follows a unit is a slash and what the unit is counted by.
+pub(super) fn is_per(after: &str) -> bool {
+    let word = after
+        .strip_prefix('/')
+        .map(|rest| rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default());
+    word.is_some_and(|word| PER.split('|').any(|unit| unit == word))
+}
+
 /// Text that no rule reads: words go through, punctuation is kept where it shapes the melody, other signs are gaps.
 pub(super) fn plain(text: &str, range: Range<usize>, out: &mut Vec<Span>) {
     let mut word: Option<Range<usize>> = None;
     let flush = |word: &mut Option<Range<usize>>, out: &mut Vec<Span>| {
         if let Some(written) = word.take() {
-            let said = text[written.clone()]
-                .trim_end_matches(['\'', '-'])
-                .to_owned();
+            let said = text[written.clone()].trim_end_matches(['\'', '-']).to_owned();
             out.push(Span { written, said });
         }
     };
@@ -61,10 +67,7 @@ pub(super) fn plain(text: &str, range: Range<usize>, out: &mut Vec<Span>) {
             '：' => ":".into(),
             _ => String::new(),
         };
-        out.push(Span {
-            written: at..end,
-            said,
-        });
+        out.push(Span { written: at..end, said });
     }
     flush(&mut word, out);
 }

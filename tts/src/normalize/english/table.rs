@@ -6,7 +6,11 @@ use regex::escape;
 
 /// Rows of a table: comment lines left out, cells split at tabs.
 pub(super) fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    table.lines().filter(|line| !line.starts_with('#') || line.starts_with("#\t")).filter(|line| !line.is_empty()).map(|line| line.split('\t').collect())
+    table
+        .lines()
+        .filter(|line| !line.starts_with('#') || line.starts_with("#\t"))
+        .filter(|line| !line.is_empty())
+        .map(|line| line.split('\t').collect())
 }
 
 /// A table with the first cell as key.

@@ -21,8 +21,28 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(r"(?P<v>\d+\.\d+)", |m| {
             let named = matches!(
                 m.word_before().as_str(),
-                "python" | "version" | "ios" | "android" | "ubuntu" | "java" | "php" | "node" | "ruby" | "rust" | "macos" | "release"
-                    | "chrome" | "firefox" | "linux" | "kernel" | "gpt" | "kubernetes" | "postgres" | "django" | "debian" | "fedora"
+                "python"
+                    | "version"
+                    | "ios"
+                    | "android"
+                    | "ubuntu"
+                    | "java"
+                    | "php"
+                    | "node"
+                    | "ruby"
+                    | "rust"
+                    | "macos"
+                    | "release"
+                    | "chrome"
+                    | "firefox"
+                    | "linux"
+                    | "kernel"
+                    | "gpt"
+                    | "kubernetes"
+                    | "postgres"
+                    | "django"
+                    | "debian"
+                    | "fedora"
             );
             named.then(|| points(m.get("v")))
         }),
