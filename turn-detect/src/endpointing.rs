@@ -44,10 +44,7 @@ pub struct EndpointingConfig {
 
 impl Default for EndpointingConfig {
     fn default() -> Self {
-        let stage = |silence_ms, p_complete| Stage {
-            silence_ms,
-            p_complete,
-        };
+        let stage = |silence_ms, p_complete| Stage { silence_ms, p_complete };
         Self {
             speculate_ms: 100,
             stages: vec![stage(200, 0.9), stage(500, 0.6), stage(1_200, 0.2)],
@@ -66,9 +63,7 @@ pub struct Endpointing {
 
 impl Default for Endpointing {
     fn default() -> Self {
-        Self {
-            config: EndpointingConfig::default(),
-        }
+        Self { config: EndpointingConfig::default() }
     }
 }
 
@@ -82,28 +77,18 @@ impl Endpointing {
         let mut before = config.speculate_ms;
         for stage in &config.stages {
             if stage.silence_ms < before || stage.silence_ms > config.cap_ms {
-                return refuse(
-                    "stages",
-                    format!("{stage:?}"),
-                    "of growing silence between speculate_ms and cap_ms",
-                );
+                return refuse("stages", format!("{stage:?}"), "of growing silence between speculate_ms and cap_ms");
             }
             if !(0.0..=1.0).contains(&stage.p_complete) {
-                return refuse(
-                    "stages",
-                    format!("{stage:?}"),
-                    "of probabilities from 0 to 1",
-                );
+                return refuse("stages", format!("{stage:?}"), "of probabilities from 0 to 1");
             }
             before = stage.silence_ms;
         }
         if config.cap_ms < config.speculate_ms {
             return refuse("cap_ms", config.cap_ms.to_string(), "at least speculate_ms");
         }
-        for (name, value) in [
-            ("finished_bonus", config.finished_bonus),
-            ("unfinished_malus", config.unfinished_malus),
-        ] {
+        for (name, value) in [("finished_bonus", config.finished_bonus), ("unfinished_malus", config.unfinished_malus)]
+        {
             if !(0.0..=20.0).contains(&value) {
                 return refuse(name, value.to_string(), "from 0 to 20");
             }
@@ -128,11 +113,7 @@ impl Endpointing {
         if silence_ms < config.speculate_ms {
             return Decision::Wait;
         }
-        let reached = config
-            .stages
-            .iter()
-            .rev()
-            .find(|stage| silence_ms >= stage.silence_ms);
+        let reached = config.stages.iter().rev().find(|stage| silence_ms >= stage.silence_ms);
         match (reached, p_complete) {
             (Some(stage), Some(p)) if self.weigh(p, text) >= stage.p_complete => Decision::Commit,
             _ => Decision::Speculate,

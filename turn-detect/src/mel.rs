@@ -62,11 +62,7 @@ impl LogMel {
     pub fn features(&mut self, audio: &[f32]) -> &[f32] {
         let silent = self.normalise(audio);
         // Frames that hold nothing but the silence put in front, mirrored or not, are all alike: one is computed.
-        let alike = if silent < FFT {
-            0
-        } else {
-            ((silent - FFT / 2) / HOP + 1).min(FRAMES)
-        };
+        let alike = if silent < FFT { 0 } else { ((silent - FFT / 2) / HOP + 1).min(FRAMES) };
         for frame in alike.saturating_sub(1)..FRAMES {
             self.frame(frame);
         }
@@ -87,11 +83,7 @@ impl LogMel {
         window[..silent].fill(0.0);
         let mut sum = 0.0;
         for (to, &sample) in window[silent..].iter_mut().zip(audio) {
-            *to = if sample.is_finite() {
-                f64::from(sample)
-            } else {
-                0.0
-            };
+            *to = if sample.is_finite() { f64::from(sample) } else { 0.0 };
             sum += *to;
         }
         let mean = sum / WINDOW as f64;
@@ -116,9 +108,7 @@ impl LogMel {
             *to = sample * weight;
         }
         // Only wrong lengths make the transform fail, and these buffers are its own.
-        let transformed =
-            self.fft
-                .process_with_scratch(&mut self.framed, &mut self.spectrum, &mut self.scratch);
+        let transformed = self.fft.process_with_scratch(&mut self.framed, &mut self.spectrum, &mut self.scratch);
         debug_assert!(transformed.is_ok());
         for (power, bin) in self.power.iter_mut().zip(&self.spectrum) {
             *power = bin.norm_sqr();
@@ -131,11 +121,7 @@ impl LogMel {
 
     /// Limits the range to 8 decades below the loudest cell and brings it to about [-1, 1].
     fn compress(&mut self) {
-        let loudest = self
-            .features
-            .iter()
-            .copied()
-            .fold(f32::NEG_INFINITY, f32::max);
+        let loudest = self.features.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         for cell in &mut self.features {
             *cell = (cell.max(loudest - 8.0) + 4.0) / 4.0;
         }
@@ -153,9 +139,7 @@ mod tests {
     use super::*;
 
     fn tone(samples: usize) -> Vec<f32> {
-        (0..samples)
-            .map(|i| (i as f32 * 0.3).sin() * 0.4 + 0.05)
-            .collect()
+        (0..samples).map(|i| (i as f32 * 0.3).sin() * 0.4 + 0.05).collect()
     }
 
     #[test]
@@ -169,31 +153,15 @@ mod tests {
     #[test]
     fn silence_put_in_front_is_the_same_as_silence_in_the_audio() {
         // Lengths around the edges of frames and of the window; with the silence spelled out nothing is copied.
-        for samples in [
-            0,
-            1,
-            199,
-            200,
-            201,
-            360,
-            16_000,
-            WINDOW - 600,
-            WINDOW - 400,
-            WINDOW - 399,
-            WINDOW - 1,
-            WINDOW,
-        ] {
+        for samples in [0, 1, 199, 200, 201, 360, 16_000, WINDOW - 600, WINDOW - 400, WINDOW - 399, WINDOW - 1, WINDOW]
+        {
             let audio = tone(samples);
             let mut spelled_out = vec![0.0; WINDOW - samples];
             spelled_out.extend(&audio);
             let mut mel = LogMel::default();
             let expected = mel.features(&spelled_out).to_vec();
             let got = mel.features(&audio);
-            let worst = got
-                .iter()
-                .zip(&expected)
-                .map(|(a, b)| (a - b).abs())
-                .fold(0.0, f32::max);
+            let worst = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(worst < 1e-5, "{samples} samples: {worst}");
         }
     }
@@ -204,12 +172,7 @@ mod tests {
         let quiet: Vec<f32> = audio.iter().map(|s| s * 0.25 - 0.1).collect();
         let mut mel = LogMel::default();
         let expected = mel.features(&audio).to_vec();
-        let worst = mel
-            .features(&quiet)
-            .iter()
-            .zip(&expected)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, f32::max);
+        let worst = mel.features(&quiet).iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(worst < 2e-3, "{worst}");
     }
 

@@ -1,4 +1,9 @@
 //! smart-turn v3: the probability that the speaker has finished, from the sound of the turn alone.
+//!
+//! The file is int8: its weights, and each activation between the layers, are rounded to 256 steps. Rounding the
+//! activations makes the answer jump: features changed by one part in 100,000 move the probability by up to 0.5.
+//! So ONNX Runtime is told to drop the rounding of activations and to compute in `f32` on the rounded weights; the same
+//! change then moves it by a few thousandths, and the judgements are better too, for about 1.5 times the time.
 
 use std::path::Path;
 
@@ -29,22 +34,14 @@ impl SmartTurn {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_with_threads(runtime: &Runtime, model: &Path, threads: usize) -> Result<Self> {
-        let session = runtime.session(model, threads)?;
-        let wrong = |reason| Error::WrongModel {
-            path: model.to_owned(),
-            reason,
-        };
+        let session = session(runtime, model, threads)?;
+        let wrong = |reason| Error::WrongModel { path: model.to_owned(), reason };
         let inputs: Vec<_> = session.inputs().iter().map(|i| i.name()).collect();
         if inputs != ["input_features"] || session.outputs().len() != 1 {
             let outputs = session.outputs().len();
-            return Err(wrong(format!(
-                "it takes {inputs:?} and gives {outputs} outputs, not [input_features] and 1"
-            )));
+            return Err(wrong(format!("it takes {inputs:?} and gives {outputs} outputs, not [input_features] and 1")));
         }
-        let mut smart_turn = Self {
-            session,
-            mel: LogMel::default(),
-        };
+        let mut smart_turn = Self { session, mel: LogMel::default() };
         // A model of other shapes shows itself now; this also readies its buffers for the first turn.
         smart_turn.score(&[]).map_err(|e| wrong(e.to_string()))?;
         Ok(smart_turn)
@@ -57,25 +54,31 @@ impl SmartTurn {
     /// When ONNX Runtime fails.
     pub fn score(&mut self, turn_audio: &[f32]) -> Result<f32> {
         let features = self.mel.features(turn_audio);
-        run(&mut self.session, features).map_err(|e| Error::Inference {
-            samples: turn_audio.len(),
-            reason: e.to_string(),
-        })
+        run(&mut self.session, features)
+            .map_err(|e| Error::Inference { samples: turn_audio.len(), reason: e.to_string() })
     }
+}
+
+/// The session, without the rounding of activations: the pairs of quantise and dequantise between the operators are
+/// neither fused into integer operators nor kept.
+fn session(runtime: &Runtime, model: &Path, threads: usize) -> Result<Session> {
+    let path = || model.to_owned();
+    std::fs::File::open(model).map_err(|source| onnx::Error::ModelUnreadable { path: path(), source })?;
+    let build = || -> ort::Result<Session> {
+        let builder = runtime.builder(threads)?.with_quant_qdq(false)?;
+        builder.with_qdq_cleanup()?.commit_from_file(model)
+    };
+    Ok(build().map_err(|e| onnx::Error::ModelRefused { path: path(), reason: e.to_string() })?)
 }
 
 /// `features [80, 800]` to the probability; the sigmoid is part of the graph.
 fn run(session: &mut Session, features: &[f32]) -> ort::Result<f32> {
-    let outputs = session.run(ort::inputs![TensorRef::from_array_view((
-        [1, MELS, FRAMES],
-        features
-    ))?])?;
+    let outputs = session.run(ort::inputs![TensorRef::from_array_view(([1, MELS, FRAMES], features))?])?;
     let (_, probability) = outputs[0].try_extract_tensor::<f32>()?;
     match probability {
         &[p] if (0.0..=1.0).contains(&p) => Ok(p),
-        other => Err(ort::Error::new(format!(
-            "it returned {:?} instead of one probability",
-            &other[..other.len().min(4)]
-        ))),
+        other => {
+            Err(ort::Error::new(format!("it returned {:?} instead of one probability", &other[..other.len().min(4)])))
+        }
     }
 }

@@ -61,12 +61,7 @@ pub fn cue(text: &str) -> TextCue {
     }
     let ending = Ending::of(text);
     // Digits belong to the language in front of them.
-    if text
-        .chars()
-        .rev()
-        .find(|c| c.is_alphabetic())
-        .is_some_and(is_han)
-    {
+    if text.chars().rev().find(|c| c.is_alphabetic()).is_some_and(is_han) {
         mandarin::cue(text, ending)
     } else {
         english::cue(text, ending)
@@ -85,14 +80,8 @@ enum Ending {
 
 impl Ending {
     fn of(text: &str) -> Self {
-        let tail: String = text
-            .chars()
-            .rev()
-            .take_while(|c| !c.is_alphanumeric())
-            .collect();
-        if tail.contains("..")
-            || tail.contains(['…', ',', '，', '、', ':', '：', ';', '；', '-', '–', '—'])
-        {
+        let tail: String = text.chars().rev().take_while(|c| !c.is_alphanumeric()).collect();
+        if tail.contains("..") || tail.contains(['…', ',', '，', '、', ':', '：', ';', '；', '-', '–', '—']) {
             Self::Continuing
         } else if tail.contains(['?', '？', '!', '！']) {
             Self::Question

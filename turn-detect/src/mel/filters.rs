@@ -10,9 +10,7 @@ pub(super) const BINS: usize = FFT / 2 + 1;
 /// Hann window of 400 samples, periodic: the 401st would close it.
 pub(super) fn periodic_hann() -> Vec<f64> {
     let step = std::f64::consts::TAU / FFT as f64;
-    (0..FFT)
-        .map(|i| 0.5 - 0.5 * (step * i as f64).cos())
-        .collect()
+    (0..FFT).map(|i| 0.5 - 0.5 * (step * i as f64).cos()).collect()
 }
 
 /// One triangle over the spectrum, without its zeros.
@@ -23,20 +21,14 @@ pub(super) struct Filter {
 
 impl Filter {
     pub(super) fn apply(&self, power: &[f64; BINS]) -> f64 {
-        power[self.first..]
-            .iter()
-            .zip(&self.weights)
-            .map(|(p, w)| p * w)
-            .sum()
+        power[self.first..].iter().zip(&self.weights).map(|(p, w)| p * w).sum()
     }
 }
 
 /// The 80 filters. Neighbours overlap by half; each is scaled by the inverse of its width, after Slaney.
 pub(super) fn slaney() -> Vec<Filter> {
     let top = hertz_to_mel(8_000.0);
-    let edges: Vec<f64> = (0..MELS + 2)
-        .map(|i| mel_to_hertz(top * i as f64 / (MELS + 1) as f64))
-        .collect();
+    let edges: Vec<f64> = (0..MELS + 2).map(|i| mel_to_hertz(top * i as f64 / (MELS + 1) as f64)).collect();
     edges
         .windows(3)
         .map(|edge| {
@@ -55,19 +47,11 @@ pub(super) fn slaney() -> Vec<Filter> {
 
 /// Slaney's scale: linear below 1 kHz, logarithmic above.
 fn hertz_to_mel(hertz: f64) -> f64 {
-    if hertz < 1_000.0 {
-        hertz * 3.0 / 200.0
-    } else {
-        15.0 + (hertz / 1_000.0).ln() * 27.0 / 6.4_f64.ln()
-    }
+    if hertz < 1_000.0 { hertz * 3.0 / 200.0 } else { 15.0 + (hertz / 1_000.0).ln() * 27.0 / 6.4_f64.ln() }
 }
 
 fn mel_to_hertz(mel: f64) -> f64 {
-    if mel < 15.0 {
-        mel * 200.0 / 3.0
-    } else {
-        1_000.0 * ((mel - 15.0) * 6.4_f64.ln() / 27.0).exp()
-    }
+    if mel < 15.0 { mel * 200.0 / 3.0 } else { 1_000.0 * ((mel - 15.0) * 6.4_f64.ln() / 27.0).exp() }
 }
 
 #[cfg(test)]
@@ -77,10 +61,7 @@ mod tests {
     #[test]
     fn the_scale_inverts() {
         for hertz in [0.0, 40.0, 999.0, 1_000.0, 3_333.0, 8_000.0] {
-            assert!(
-                (mel_to_hertz(hertz_to_mel(hertz)) - hertz).abs() < 1e-9,
-                "{hertz}"
-            );
+            assert!((mel_to_hertz(hertz_to_mel(hertz)) - hertz).abs() < 1e-9, "{hertz}");
         }
     }
 

@@ -2,9 +2,7 @@
 
 use super::{Closed, Ending, Open, TextCue, numbers};
 
-const FILLERS: [&str; 14] = [
-    "um", "umm", "uh", "uhh", "uhm", "er", "erm", "ehm", "emm", "hmm", "hm", "mm", "ah", "eh",
-];
+const FILLERS: [&str; 14] = ["um", "umm", "uh", "uhh", "uhm", "er", "erm", "ehm", "emm", "hmm", "hm", "mm", "ah", "eh"];
 
 /// Phrases with which a speaker holds the floor.
 const HOLDING: [&str; 10] = [
@@ -21,23 +19,21 @@ const HOLDING: [&str; 10] = [
 ];
 
 const CONJUNCTIONS: [&str; 22] = [
-    "and", "or", "but", "because", "cause", "if", "unless", "although", "though", "while",
-    "whereas", "whether", "since", "until", "than", "nor", "plus", "also", "then", "so", "when",
-    "where",
+    "and", "or", "but", "because", "cause", "if", "unless", "although", "though", "while", "whereas", "whether",
+    "since", "until", "than", "nor", "plus", "also", "then", "so", "when", "where",
 ];
 
 /// Words that want a noun or a verb behind them under all circumstances.
 const DETERMINERS: [&str; 24] = [
-    "the", "a", "an", "my", "your", "his", "our", "their", "its", "every", "some", "any", "very",
-    "really", "another", "i'm", "i'd", "i'll", "i've", "we're", "you're", "they're", "it's",
-    "that's",
+    "the", "a", "an", "my", "your", "his", "our", "their", "its", "every", "some", "any", "very", "really", "another",
+    "i'm", "i'd", "i'll", "i've", "we're", "you're", "they're", "it's", "that's",
 ];
 
 /// Words that may end a question or a short answer ("where are you from?", "I'd love to"), and otherwise go on.
 const PREPOSITIONS: [&str; 34] = [
-    "to", "of", "for", "with", "from", "at", "into", "onto", "about", "between", "by", "as", "via",
-    "per", "without", "through", "against", "during", "toward", "towards", "is", "are", "was",
-    "were", "am", "be", "have", "has", "had", "will", "would", "could", "should", "can",
+    "to", "of", "for", "with", "from", "at", "into", "onto", "about", "between", "by", "as", "via", "per", "without",
+    "through", "against", "during", "toward", "towards", "is", "are", "was", "were", "am", "be", "have", "has", "had",
+    "will", "would", "could", "should", "can",
 ];
 
 /// Beginnings of a request that say nothing yet.
@@ -127,11 +123,8 @@ pub(super) fn cue(text: &str, ending: Ending) -> TextCue {
         return TextCue::Unfinished(Open::Empty);
     };
     let joined = words.join(" ");
-    let ends_with = |phrase: &str| {
-        joined
-            .strip_suffix(phrase)
-            .is_some_and(|before| before.is_empty() || before.ends_with(' '))
-    };
+    let ends_with =
+        |phrase: &str| joined.strip_suffix(phrase).is_some_and(|before| before.is_empty() || before.ends_with(' '));
 
     if FILLERS.contains(&last) || HOLDING.iter().any(|phrase| ends_with(phrase)) {
         return TextCue::Unfinished(Open::Filler);
@@ -144,35 +137,23 @@ pub(super) fn cue(text: &str, ending: Ending) -> TextCue {
     }
     if CONJUNCTIONS.contains(&last) {
         // "I think so", "back then", "by then": a full stop behind several words lets these stand.
-        let may_end = matches!(last, "so" | "then" | "also" | "though" | "when" | "where")
-            && ending == Ending::FullStop;
-        return if may_end {
-            TextCue::Undecided
-        } else {
-            TextCue::Unfinished(Open::Conjunction)
-        };
+        let may_end =
+            matches!(last, "so" | "then" | "also" | "though" | "when" | "where") && ending == Ending::FullStop;
+        return if may_end { TextCue::Undecided } else { TextCue::Unfinished(Open::Conjunction) };
     }
     if DETERMINERS.contains(&last) {
         return TextCue::Unfinished(Open::Function);
     }
     if REPLIES.contains(&joined.as_str()) {
-        return if ending == Ending::Continuing {
-            TextCue::Undecided
-        } else {
-            TextCue::Finished(Closed::Reply)
-        };
+        return if ending == Ending::Continuing { TextCue::Undecided } else { TextCue::Finished(Closed::Reply) };
     }
     if OPENINGS.contains(&joined.as_str()) {
         return TextCue::Unfinished(Open::Function);
     }
     if PREPOSITIONS.contains(&last) {
         // "What is this for", "yes I am": a question word in front, or a short answer, may leave it standing.
-        let asks = matches!(
-            words[0],
-            "who" | "what" | "which" | "where" | "how" | "when" | "whose"
-        );
-        let answers =
-            words.len() <= 3 && matches!(words[0], "yes" | "no" | "i" | "it" | "we" | "they");
+        let asks = matches!(words[0], "who" | "what" | "which" | "where" | "how" | "when" | "whose");
+        let answers = words.len() <= 3 && matches!(words[0], "yes" | "no" | "i" | "it" | "we" | "they");
         return if asks || (answers && !matches!(last, "of" | "with" | "from" | "at")) {
             TextCue::Undecided
         } else {

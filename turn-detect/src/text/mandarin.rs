@@ -2,20 +2,8 @@
 
 use super::{Closed, Ending, Open, TextCue, numbers};
 
-const FILLERS: [&str; 12] = [
-    "嗯",
-    "呃",
-    "额",
-    "唔",
-    "那个",
-    "这个",
-    "就是说",
-    "怎么说呢",
-    "我想想",
-    "让我想想",
-    "你知道",
-    "我看看",
-];
+const FILLERS: [&str; 12] =
+    ["嗯", "呃", "额", "唔", "那个", "这个", "就是说", "怎么说呢", "我想想", "让我想想", "你知道", "我看看"];
 
 const CONJUNCTIONS: [&str; 34] = [
     "然后",
@@ -89,17 +77,7 @@ const FUNCTION: [&str; 30] = [
 ];
 
 /// Ends that close a question or a request.
-const CLOSING: [&str; 9] = [
-    "吗",
-    "呢",
-    "吧",
-    "么",
-    "没有",
-    "什么",
-    "多少",
-    "怎么办",
-    "怎么样",
-];
+const CLOSING: [&str; 9] = ["吗", "呢", "吧", "么", "没有", "什么", "多少", "怎么办", "怎么样"];
 
 const REPLIES: [&str; 24] = [
     "好",
@@ -130,20 +108,12 @@ const REPLIES: [&str; 24] = [
 
 pub(super) fn cue(text: &str, ending: Ending) -> TextCue {
     let body = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let clause = body
-        .rsplit(['。', '？', '！', '，', '、', '；', '.', '?', '!', ','])
-        .next()
-        .unwrap_or(body)
-        .trim();
+    let clause = body.rsplit(['。', '？', '！', '，', '、', '；', '.', '?', '!', ',']).next().unwrap_or(body).trim();
     let ends_with = |list: &[&str]| list.iter().any(|word| clause.ends_with(word));
 
     if REPLIES.contains(&clause) {
         let goes_on = ending == Ending::Continuing;
-        return if goes_on {
-            TextCue::Undecided
-        } else {
-            TextCue::Finished(Closed::Reply)
-        };
+        return if goes_on { TextCue::Undecided } else { TextCue::Finished(Closed::Reply) };
     }
     // Before the fillers, which "怎么说呢" belongs to although it ends like a question.
     if ends_with(&FILLERS) && ending != Ending::Question {

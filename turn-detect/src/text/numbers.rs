@@ -25,9 +25,7 @@ const ANNOUNCED: [(&str, usize); 12] = [
 
 /// The digits that a word stands for, if it is one that people dictate.
 fn digits(word: &str) -> Option<usize> {
-    let single = [
-        "zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
-    ];
+    let single = ["zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
     if single.contains(&word) {
         return Some(1);
     }
@@ -35,9 +33,7 @@ fn digits(word: &str) -> Option<usize> {
         return Some(1);
     }
     let count = word.chars().filter(char::is_ascii_digit).count();
-    let plain = word
-        .chars()
-        .all(|c| c.is_ascii_digit() || matches!(c, '-' | '(' | ')' | '+' | '.'));
+    let plain = word.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '(' | ')' | '+' | '.'));
     (count > 0 && plain).then_some(count)
 }
 
@@ -47,9 +43,7 @@ pub(super) fn english(words: &[&str]) -> Option<TextCue> {
     let count: usize = words.iter().rev().map_while(|word| digits(word)).sum();
     if groups > 0 {
         let before = &words[..words.len() - groups];
-        let announced = ANNOUNCED
-            .iter()
-            .find(|(word, _)| before.iter().rev().take(5).any(|b| b == word));
+        let announced = ANNOUNCED.iter().find(|(word, _)| before.iter().rev().take(5).any(|b| b == word));
         return match announced {
             Some(&(_, least)) if count < least => Some(TextCue::Unfinished(Open::Digits)),
             Some(_) => Some(TextCue::Finished(Closed::Dictation)),
@@ -65,18 +59,10 @@ pub(super) fn english(words: &[&str]) -> Option<TextCue> {
 /// "john dot smith at", "my email is john", "jane@example".
 fn address(words: &[&str]) -> Option<TextCue> {
     let last = *words.last()?;
-    let mentioned = words
-        .iter()
-        .any(|w| matches!(*w, "email" | "e-mail" | "mail" | "address" | "website"));
+    let mentioned = words.iter().any(|w| matches!(*w, "email" | "e-mail" | "mail" | "address" | "website"));
     if let Some((_, domain)) = last.split_once('@') {
-        let whole = domain
-            .split_once('.')
-            .is_some_and(|(_, top)| top.len() >= 2);
-        let verdict = if whole {
-            TextCue::Finished(Closed::Dictation)
-        } else {
-            TextCue::Unfinished(Open::Spelling)
-        };
+        let whole = domain.split_once('.').is_some_and(|(_, top)| top.len() >= 2);
+        let verdict = if whole { TextCue::Finished(Closed::Dictation) } else { TextCue::Unfinished(Open::Spelling) };
         return Some(verdict);
     }
     if matches!(last, "dot" | "underscore" | "dash" | "slash") || (mentioned && last == "at") {
@@ -89,11 +75,7 @@ fn address(words: &[&str]) -> Option<TextCue> {
         return None;
     }
     let whole = domain.contains(&"dot") || domain.iter().any(|w| w.contains('.'));
-    Some(if whole {
-        TextCue::Finished(Closed::Dictation)
-    } else {
-        TextCue::Unfinished(Open::Spelling)
-    })
+    Some(if whole { TextCue::Finished(Closed::Dictation) } else { TextCue::Unfinished(Open::Spelling) })
 }
 
 /// "s m i": two single letters or more at the end. "a" and "i" are words.
@@ -111,18 +93,11 @@ pub(super) fn mandarin(text: &str) -> Option<TextCue> {
     if count == 0 {
         return None;
     }
-    let announced = [
-        ("电话", 11),
-        ("手机", 11),
-        ("号码", 11),
-        ("卡号", 16),
-        ("密码", CODE),
-        ("验证码", CODE),
-        ("邮编", 6),
-    ]
-    .into_iter()
-    .filter(|(word, _)| text.contains(word))
-    .min_by_key(|&(_, least)| least);
+    let announced =
+        [("电话", 11), ("手机", 11), ("号码", 11), ("卡号", 16), ("密码", CODE), ("验证码", CODE), ("邮编", 6)]
+            .into_iter()
+            .filter(|(word, _)| text.contains(word))
+            .min_by_key(|&(_, least)| least);
     match announced {
         Some((_, least)) if count < least => Some(TextCue::Unfinished(Open::Digits)),
         Some(_) => Some(TextCue::Finished(Closed::Dictation)),

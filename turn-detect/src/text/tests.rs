@@ -25,10 +25,7 @@ fn reads_the_end_of_a_transcript() {
         ("Call my.", Unfinished(Function)),
         ("I want to fly to", Unfinished(Function)),
         ("I want to fly to.", Unfinished(Function)),
-        (
-            "And so my fellow Americans ask not what your country can do for",
-            Unfinished(Function),
-        ),
+        ("And so my fellow Americans ask not what your country can do for", Unfinished(Function)),
         ("Can you", Unfinished(Function)),
         ("I’d like to", Unfinished(Function)),
         // The same words where they may end.
@@ -60,14 +57,8 @@ fn reads_the_end_of_a_transcript() {
         ("It was in 1984.", Finished(Sentence)),
         // Addresses and spelling.
         ("my email is john dot smith at", Unfinished(Spelling)),
-        (
-            "my email is john dot smith at example",
-            Unfinished(Spelling),
-        ),
-        (
-            "my email is john dot smith at example dot com",
-            Finished(Dictation),
-        ),
+        ("my email is john dot smith at example", Unfinished(Spelling)),
+        ("my email is john dot smith at example dot com", Finished(Dictation)),
         ("It's jane@example", Unfinished(Spelling)),
         ("It's jane@example.org.", Finished(Dictation)),
         ("My name is S M I", Unfinished(Spelling)),
@@ -110,20 +101,7 @@ fn reads_the_end_of_a_transcript() {
 fn any_text_is_judged_without_panic_and_only_its_end_counts() {
     let long = "word ".repeat(100_000) + "and";
     assert_eq!(cue(&long), TextCue::Unfinished(Open::Conjunction));
-    let odd = [
-        "\u{0}",
-        "🙂🙂🙂",
-        "é",
-        "ß.",
-        "a\u{301}",
-        "，，，",
-        "@",
-        "@.",
-        "1.",
-        "-1-",
-        "İ",
-        "\u{202e}abc",
-    ];
+    let odd = ["\u{0}", "🙂🙂🙂", "é", "ß.", "a\u{301}", "，，，", "@", "@.", "1.", "-1-", "İ", "\u{202e}abc"];
     for a in odd {
         for b in odd {
             let _ = cue(&format!("{a}{b}"));
