@@ -89,19 +89,21 @@ impl Activations {
         let codes = SendPtr(self.codes.as_mut_ptr());
         let scales = SendPtr(self.scales.as_mut_ptr());
         let sums = SendPtr(self.sums.as_mut_ptr());
-        pool.run(&|worker| {
+        pool.claim(n, 4, &|claims| {
             let (codes, scales, sums) = (&codes, &scales, &sums);
-            for i in worker.share(n) {
-                // SAFETY: `resize` made room for n rows, the buffers are borrowed for the whole call, and shares
-                // of rows are disjoint.
-                let (codes, scales, sums) = unsafe {
-                    (
-                        std::slice::from_raw_parts_mut(codes.0.add(i * padded), padded),
-                        std::slice::from_raw_parts_mut(scales.0.add(i * groups), groups),
-                        std::slice::from_raw_parts_mut(sums.0.add(i * groups), groups),
-                    )
-                };
-                fill(worker.index, i, codes, scales, sums);
+            while let Some(rows) = claims.next() {
+                for i in rows {
+                    // SAFETY: `resize` made room for n rows, the buffers are borrowed for the whole call, and each row is
+                    // claimed once.
+                    let (codes, scales, sums) = unsafe {
+                        (
+                            std::slice::from_raw_parts_mut(codes.0.add(i * padded), padded),
+                            std::slice::from_raw_parts_mut(scales.0.add(i * groups), groups),
+                            std::slice::from_raw_parts_mut(sums.0.add(i * groups), groups),
+                        )
+                    };
+                    fill(claims.thread, i, codes, scales, sums);
+                }
             }
         });
     }

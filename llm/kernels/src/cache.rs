@@ -5,6 +5,8 @@
 //! contiguous, so a decode step streams them.
 
 use crate::error::{Error, Result, check_len};
+use crate::isa::{Isa, dispatch};
+use crate::lanes::Lanes;
 use half::f16;
 use half::slice::HalfBitsSliceExt;
 
@@ -75,8 +77,9 @@ impl KvCache {
     }
 
     /// For writes of single positions by several threads.
-    pub(crate) fn writer(&mut self, layer: usize) -> Writer {
+    pub(crate) fn writer(&mut self, isa: Isa, layer: usize) -> Writer {
         Writer {
+            isa,
             keys: self.keys.as_mut_ptr(),
             values: self.values.as_mut_ptr(),
             len: self.keys.len(),
@@ -144,6 +147,7 @@ impl KvCache {
 /// Writes positions of one layer from several threads.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer {
+    isa: Isa,
     keys: *mut u16,
     values: *mut u16,
     len: usize,
@@ -167,15 +171,31 @@ impl Writer {
         assert!(p < self.context && key.len() == self.padded && value.len() == self.padded);
         let at = (self.first + head) * self.context * self.padded;
         assert!(at + self.context * self.padded <= self.len);
-        for (d, (&k, &v)) in key.iter().zip(value).enumerate() {
-            // SAFETY: p and d lie in this head's range, which lies in the buffers, as asserted; the caller
-            // promises that nobody else touches this position.
-            unsafe {
-                *self.keys.add(at + (p / BLOCK * self.padded + d) * BLOCK + p % BLOCK) = f16::from_f32(k).to_bits();
-                *self.values.add(at + p * self.padded + d) = f16::from_f32(v).to_bits();
+        for (d, (key, value)) in key.chunks_exact(16).zip(value.chunks_exact(16)).enumerate() {
+            let (mut k, mut v) = ([0; 16], [0; 16]);
+            to_halves(self.isa, key, &mut k);
+            to_halves(self.isa, value, &mut v);
+            for i in 0..16 {
+                let d = 16 * d + i;
+                // SAFETY: p and d lie in this head's range, which lies in the buffers, as asserted; the caller
+                // promises that nobody else touches this position.
+                unsafe {
+                    *self.keys.add(at + (p / BLOCK * self.padded + d) * BLOCK + p % BLOCK) = k[i];
+                    *self.values.add(at + p * self.padded + d) = v[i];
+                }
             }
         }
     }
+}
+
+dispatch! {
+    /// Sixteen floats to the bits of halves.
+    fn to_halves(x: &[f32], out: &mut [u16; 16]) = to_halves_body
+}
+
+#[inline(always)]
+fn to_halves_body<V: Lanes>(x: &[f32], out: &mut [u16; 16]) {
+    V::load(x).store_f16(out);
 }
 
 #[cfg(test)]
@@ -187,7 +207,7 @@ mod tests {
         let mut cache = KvCache::new(2, 3, 20, 33).unwrap();
         let mut numbers = 0u16..;
         for layer in 0..2 {
-            let writer = cache.writer(layer);
+            let writer = cache.writer(Isa::Scalar, layer);
             for (head, p) in (0..3).flat_map(|h| (0..33).map(move |p| (h, p))) {
                 let mut row = || {
                     let mut row = vec![0.0; 32];

@@ -6,17 +6,14 @@
 //! have grown to a model's size.
 
 use crate::activations::{Activations, quantize_row};
-use crate::attention::{
-    Heads, Kind, MAX_PARTS, QUERIES, Scratch, decode_part, merge, parts, prefill_item, prepare,
-};
+use crate::attention::{Heads, Kind, MAX_PARTS, QUERIES, Scratch, decode_part, merge, parts, prefill_item, prepare};
 use crate::cache::KvCache;
 use crate::elementwise::rms_norm;
 use crate::error::{Error, Result, check_len};
 use crate::isa::Isa;
 use crate::matrix::{Matrix, PANEL_ROWS};
 use crate::pool::{Pool, SendPtr};
-use crate::product::{Finish, Out, Unpacked, prefetch, product};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use crate::product::{Finish, Out, Unpacked, grain, prefetch, product};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Up to this many rows each thread prepares all activations itself.
@@ -168,9 +165,10 @@ impl Compute {
         }
         let this = &*self;
         let buffer = SendPtr(buffer.as_mut_ptr());
-        this.pool.run(&|worker| {
+        let count: usize = matrices.iter().map(|m| m.panels() / finish.panels()).sum();
+        this.pool.claim(count, grain(first, n, finish.panels()), &|claims| {
             let buffer = &buffer;
-            let local = &mut *this.local(worker.index);
+            let local = &mut *this.local(claims.thread);
             let activations = if n > FEW {
                 &this.shared
             } else {
@@ -180,26 +178,25 @@ impl Compute {
                 }
                 &local.activations
             };
-            let count: usize = matrices.iter().map(|m| m.panels() / finish.panels()).sum();
-            let share = worker.share(count);
-            let (mut before, mut column) = (0, 0);
-            for m in matrices {
-                let panels = m.panels() / finish.panels();
-                let range = share.start.clamp(before, before + panels) - before
-                    ..share.end.clamp(before, before + panels) - before;
-                let own = if finish.panels() == 1 { m.rows } else { width };
-                let out = Out { ptr: buffer.0, stride: width, column, width: own, finish };
-                // SAFETY: the buffer has n rows of `width` floats (checked above) and is borrowed for the whole
-                // call; shares of panels are disjoint, hence so are their columns.
-                #[expect(unsafe_code, reason = "threads write disjoint columns of one buffer")]
-                unsafe {
-                    product(this.isa, m, activations, range, out, &mut local.unpacked);
+            while let Some(share) = claims.next() {
+                let (mut before, mut column) = (0, 0);
+                for m in matrices {
+                    let panels = m.panels() / finish.panels();
+                    let [begin, end] = [share.start, share.end].map(|p| p.clamp(before, before + panels) - before);
+                    let own = if finish.panels() == 1 { m.rows } else { width };
+                    let out = Out { ptr: buffer.0, stride: width, column, width: own, finish };
+                    // SAFETY: the buffer has n rows of `width` floats (checked above) and is borrowed for the whole
+                    // call; each panel, and so its columns, is claimed once.
+                    #[expect(unsafe_code, reason = "threads write disjoint columns of one buffer")]
+                    unsafe {
+                        product(this.isa, m, activations, begin..end, out, &mut local.unpacked);
+                    }
+                    before += panels;
+                    column += own;
                 }
-                before += panels;
-                column += own;
             }
             if let Some(next) = next {
-                prefetch(this.isa, next, worker.share(next.panels()).start);
+                prefetch(this.isa, next, claims.start_of(next.panels()));
             }
         });
         Ok(())
@@ -241,45 +238,51 @@ impl Compute {
         let begin = first / 16 * 16;
         let (len, count) = parts(first, end);
         let width = group * (2 + padded);
-        self.attended.resize(heads.n_kv_heads * MAX_PARTS.max(count) * width, 0.0);
+        {
+            let local = &mut *self.local(0);
+            local.row.resize(2 * padded, 0.0);
+            let (key, value) = local.row.split_at_mut(padded);
+            let writer = cache.writer(self.isa, layer);
+            for head in 0..heads.n_kv_heads {
+                prepare(self.isa, heads, qkv, 0, Kind::Key, head, key);
+                prepare(self.isa, heads, qkv, 0, Kind::Value, head, value);
+                // SAFETY: the cache is borrowed mutably, and no other thread is at work.
+                #[expect(unsafe_code, reason = "the writer is made for threads")]
+                unsafe {
+                    writer.write(head, position, key, value);
+                }
+            }
+        }
+        let mut buffer = std::mem::take(&mut self.attended);
+        buffer.resize(heads.n_kv_heads * MAX_PARTS.max(count) * width, 0.0);
         self.attended_parts = Some(count);
-        let attended = SendPtr(self.attended.as_mut_ptr());
-        let writer = cache.writer(layer);
+        let attended = SendPtr(buffer.as_mut_ptr());
         let cache = &*cache;
         let this = &*self;
-        this.pool.run(&|worker| {
-            let (attended, writer) = (&attended, &writer);
-            let local = &mut *this.local(worker.index);
+        this.pool.claim(heads.n_kv_heads * count, 1, &|claims| {
+            let attended = &attended;
+            let local = &mut *this.local(claims.thread);
             let mut prepared = usize::MAX;
-            for item in worker.share(heads.n_kv_heads * count) {
-                let (head, part) = (item / count, item % count);
-                if prepared != head {
-                    local.head.resize(group * padded, 0.0);
-                    for (g, q) in local.head.chunks_exact_mut(padded).enumerate() {
-                        prepare(this.isa, heads, qkv, 0, Kind::Query, head * group + g, q);
+            while let Some(range) = claims.next() {
+                for item in range {
+                    let (head, part) = (item / count, item % count);
+                    if prepared != head {
+                        local.head.resize(group * padded, 0.0);
+                        for (g, q) in local.head.chunks_exact_mut(padded).enumerate() {
+                            prepare(this.isa, heads, qkv, 0, Kind::Query, head * group + g, q);
+                        }
+                        prepared = head;
                     }
-                    prepared = head;
+                    // SAFETY: each item is claimed once, and there are kv_heads x count of them in the buffer.
+                    #[expect(unsafe_code, reason = "threads write disjoint items of one buffer")]
+                    let out = unsafe { std::slice::from_raw_parts_mut(attended.0.add(item * width), width) };
+                    let from = begin + part * len;
+                    let to = (from + len).min(end);
+                    decode_part(this.isa, cache, layer, head, &local.head, first, from, to, &mut local.scores, out);
                 }
-                if part + 1 == count {
-                    local.row.resize(2 * padded, 0.0);
-                    let (key, value) = local.row.split_at_mut(padded);
-                    prepare(this.isa, heads, qkv, 0, Kind::Key, head, key);
-                    prepare(this.isa, heads, qkv, 0, Kind::Value, head, value);
-                    // SAFETY: the cache is borrowed mutably by our caller; the last part of this head, and so its
-                    // newest position, belongs to this thread alone.
-                    #[expect(unsafe_code, reason = "threads write disjoint heads of the cache")]
-                    unsafe {
-                        writer.write(head, position, key, value);
-                    }
-                }
-                // SAFETY: items are disjoint, and there are kv_heads x count of them in the buffer.
-                #[expect(unsafe_code, reason = "threads write disjoint items of one buffer")]
-                let out = unsafe { std::slice::from_raw_parts_mut(attended.0.add(item * width), width) };
-                let from = begin + part * len;
-                let to = (from + len).min(end);
-                decode_part(this.isa, cache, layer, head, &local.head, first, from, to, &mut local.scores, out);
             }
         });
+        self.attended = buffer;
     }
 
     fn prefill_attention(
@@ -293,20 +296,21 @@ impl Compute {
     ) {
         let (padded, group, size) = (heads.padded(), heads.group(), heads.head_size);
         let row = heads.row();
-        let writer = cache.writer(layer);
-        self.attended.resize(n * heads.n_heads * size, 0.0);
+        let writer = cache.writer(self.isa, layer);
+        let mut buffer = std::mem::take(&mut self.attended);
+        buffer.resize(n * heads.n_heads * size, 0.0);
         self.attended_parts = None;
         let this = &*self;
-        this.pool.run(&|worker| {
+        this.pool.claim(n, QUERIES, &|claims| {
             let writer = &writer;
-            let local = &mut *this.local(worker.index);
+            let local = &mut *this.local(claims.thread);
             local.row.resize(2 * padded, 0.0);
             let (key, value) = local.row.split_at_mut(padded);
-            for i in worker.share(n) {
-                for head in 0..heads.n_kv_heads {
+            while let Some(range) = claims.next() {
+                for (i, head) in range.flat_map(|i| (0..heads.n_kv_heads).map(move |head| (i, head))) {
                     prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Key, head, key);
                     prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Value, head, value);
-                    // SAFETY: the cache is borrowed mutably by our caller; shares of positions are disjoint.
+                    // SAFETY: the cache is borrowed mutably by our caller; each position is claimed once.
                     #[expect(unsafe_code, reason = "threads write disjoint positions of the cache")]
                     unsafe {
                         writer.write(head, start + i, key, value);
@@ -317,34 +321,33 @@ impl Compute {
         let cache = &*cache;
         let blocks = n.div_ceil(QUERIES);
         let items = blocks * heads.n_kv_heads;
-        let next = AtomicUsize::new(0);
-        let attended = SendPtr(self.attended.as_ptr().cast_mut());
-        this.pool.run(&|worker| {
+        let attended = SendPtr(buffer.as_mut_ptr());
+        this.pool.claim(items, 1, &|claims| {
             let attended = &attended;
-            let local = &mut *this.local(worker.index);
-            loop {
-                let item = next.fetch_add(1, Relaxed);
-                if item >= items {
-                    break;
-                }
-                // Late positions see the most and come first, so that threads end together.
-                let (block, head) = (blocks - 1 - item / heads.n_kv_heads, item % heads.n_kv_heads);
-                let queries = block * QUERIES..((block + 1) * QUERIES).min(n);
-                local.attention.q.resize(queries.len() * group * padded, 0.0);
-                for (j, q) in local.attention.q.chunks_exact_mut(padded).enumerate() {
-                    let i = queries.start + j / group;
-                    prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Query, head * group + j % group, q);
-                }
-                prefill_item(this.isa, heads, cache, layer, head, start + queries.start, &mut local.attention);
-                for (j, sum) in local.attention.sum.chunks_exact(padded).enumerate() {
-                    let i = queries.start + j / group;
-                    let at = (i * heads.n_heads + head * group + j % group) * size;
-                    // SAFETY: position i and this head belong to this item alone; the buffer has room for n x heads.
-                    #[expect(unsafe_code, reason = "threads write disjoint heads of one buffer")]
-                    unsafe { std::slice::from_raw_parts_mut(attended.0.add(at), size) }.copy_from_slice(&sum[..size]);
+            let local = &mut *this.local(claims.thread);
+            while let Some(range) = claims.next() {
+                for item in range {
+                    // Late positions see the most: a thread's share has early and late ones of a head.
+                    let (block, head) = (item % blocks, item / blocks);
+                    let queries = block * QUERIES..((block + 1) * QUERIES).min(n);
+                    local.attention.q.resize(queries.len() * group * padded, 0.0);
+                    for (j, q) in local.attention.q.chunks_exact_mut(padded).enumerate() {
+                        let i = queries.start + j / group;
+                        prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Query, head * group + j % group, q);
+                    }
+                    prefill_item(this.isa, heads, cache, layer, head, start + queries.start, &mut local.attention);
+                    for (j, sum) in local.attention.sum.chunks_exact(padded).enumerate() {
+                        let i = queries.start + j / group;
+                        let at = (i * heads.n_heads + head * group + j % group) * size;
+                        // SAFETY: position i and this head belong to this item alone; the buffer has room for n x heads.
+                        #[expect(unsafe_code, reason = "threads write disjoint heads of one buffer")]
+                        unsafe { std::slice::from_raw_parts_mut(attended.0.add(at), size) }
+                            .copy_from_slice(&sum[..size]);
+                    }
                 }
             }
         });
+        self.attended = buffer;
     }
 
     fn check_input(&self, input: &Input<'_>, n: usize, cols: usize) -> Result<()> {

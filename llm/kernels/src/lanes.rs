@@ -17,6 +17,8 @@ pub(crate) trait Lanes: Copy {
     fn load(s: &[f32]) -> Self;
     fn load_f16(s: &[f16]) -> Self;
     fn store(self, s: &mut [f32]);
+    /// Stores the bits of the nearest halves.
+    fn store_f16(self, s: &mut [u16; 16]);
     /// Stores integral values in -128..=127.
     fn store_i8(self, s: &mut [i8]);
     fn add(self, o: Self) -> Self;
@@ -96,6 +98,10 @@ impl Lanes for [f32; 16] {
     #[inline(always)]
     fn store(self, s: &mut [f32]) {
         s[..16].copy_from_slice(&self);
+    }
+    #[inline(always)]
+    fn store_f16(self, s: &mut [u16; 16]) {
+        *s = self.map(|v| f16::from_f32(v).to_bits());
     }
     #[inline(always)]
     fn store_i8(self, s: &mut [i8]) {
@@ -185,6 +191,14 @@ mod x86 {
             unsafe { _mm512_storeu_ps(s.as_mut_ptr(), self.0) }
         }
         #[inline(always)]
+        fn store_f16(self, s: &mut [u16; 16]) {
+            // SAFETY: the array has the size of the register; the CPU has AVX-512, see the module's docs.
+            unsafe {
+                let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.0);
+                _mm256_storeu_si256(s.as_mut_ptr().cast(), halves);
+            }
+        }
+        #[inline(always)]
         fn store_i8(self, s: &mut [i8]) {
             let s = &mut s[..16];
             // SAFETY: sixteen bytes, checked above; the CPU has AVX-512, see the module's docs.
@@ -270,6 +284,15 @@ mod x86 {
             unsafe {
                 _mm256_storeu_ps(s.as_mut_ptr(), self.0);
                 _mm256_storeu_ps(s.as_mut_ptr().add(8), self.1);
+            }
+        }
+        #[inline(always)]
+        fn store_f16(self, s: &mut [u16; 16]) {
+            // SAFETY: the array has the size of two registers; the CPU has F16C, see the module's docs.
+            unsafe {
+                let p = s.as_mut_ptr().cast::<__m128i>();
+                _mm_storeu_si128(p, _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.0));
+                _mm_storeu_si128(p.add(1), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(self.1));
             }
         }
         #[inline(always)]

@@ -5,7 +5,7 @@ use crate::error::{Error, Result, check_len};
 use crate::isa::Isa;
 use crate::matrix::Matrix;
 use crate::pool::Pool;
-use crate::product::{Finish, Out, Unpacked, product};
+use crate::product::{Finish, Out, Unpacked, grain, product};
 
 /// `out = x W^T` with `x: [n, cols]` and `out: [n, rows]`, both row-major; quantizes `x` to 8 bits per group.
 ///
@@ -34,11 +34,13 @@ pub fn matmul_quantized(isa: Isa, m: &Matrix, x: &Activations, out: &mut [f32], 
     check_len("activation group", x.group, m.format.group)?;
     check_len("out", out.len(), x.n * m.rows)?;
     let sink = Out { ptr: out.as_mut_ptr(), stride: m.rows, column: 0, width: m.rows, finish: Finish::Store };
-    pool.run(&|worker| {
-        let sink = &sink;
-        // SAFETY: `out` has n rows of stride floats (checked above) and is borrowed for the whole call; shares
-        // of panels are disjoint, hence so are the columns.
-        unsafe { product(isa, m, x, worker.share(m.panels()), *sink, &mut Unpacked::default()) }
+    pool.claim(m.panels(), grain(m, x.n, 1), &|claims| {
+        let (sink, mut scratch) = (&sink, Unpacked::default());
+        while let Some(panels) = claims.next() {
+            // SAFETY: `out` has n rows of stride floats (checked above) and is borrowed for the whole call; each
+            // panel, and so its columns, is claimed once.
+            unsafe { product(isa, m, x, panels, *sink, &mut scratch) }
+        }
     });
     Ok(())
 }

@@ -112,6 +112,17 @@ pub(crate) unsafe fn product(
     scalar(m, x, panels, out);
 }
 
+/// Output panels that a thread takes at a time; `per` panels make one of output.
+pub(crate) fn grain(m: &Matrix, n: usize, per: usize) -> usize {
+    if n > DIRECT {
+        // Two panels make a tile.
+        return 2 / per;
+    }
+    // About a microsecond of streaming: claiming costs a hundredth of it, and threads end within it of each other.
+    const BYTES: usize = 32 << 10;
+    (BYTES / (m.panel_bytes() * per)).max(1)
+}
+
 /// Asks for the first lines of panel `first`, up to where the loop's own prefetching takes over.
 pub(crate) fn prefetch(isa: Isa, m: &Matrix, first: usize) {
     #[cfg(target_arch = "x86_64")]
