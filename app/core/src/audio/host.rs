@@ -191,6 +191,13 @@ pub enum DeviceEvent {
         /// How many samples were replaced by silence.
         len: u64,
     },
+    /// No microphone delivered these samples; silence stands in for them.
+    Hole {
+        /// Where the hole begins.
+        at: SamplePos,
+        /// How many samples are missing.
+        len: u64,
+    },
     /// The recorded input is over; silence follows.
     InputEnded {
         /// Position one past the last recorded sample.
@@ -207,6 +214,8 @@ pub struct HostReport {
     pub underruns: u64,
     /// Microphone samples that the pipeline was too slow to take.
     pub overrun_samples: u64,
+    /// Samples that no microphone delivered.
+    pub missing_samples: u64,
     /// How late the host itself was at worst against the wall clock, in milliseconds.
     pub worst_lag_ms: u64,
 }

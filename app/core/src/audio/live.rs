@@ -87,6 +87,7 @@ impl AudioHost for LiveHost {
             heard: Vec::new(),
             now: 0,
             lost: 0,
+            hole: None,
             report: HostReport::default(),
         };
         let thread = spawn("audio-live", move || {
@@ -118,23 +119,35 @@ fn spawn<T: Send + 'static>(
         .map_err(|source| Error::Thread { name, source })
 }
 
-/// Where error callbacks report.
+/// Something an error callback reported: of which device, of which time it was opened, and what.
+#[derive(Debug)]
+struct Report {
+    kind: Kind,
+    opening: u64,
+    why: String,
+}
+
+/// Where the error callback of one opened device reports.
 #[derive(Debug, Clone)]
-struct Trouble(Sender<(Kind, String)>);
+struct Trouble {
+    reports: Sender<Report>,
+    kind: Kind,
+    opening: u64,
+}
 
 impl Trouble {
-    fn new() -> (Self, Receiver<(Kind, String)>) {
-        let (sender, receiver) = bounded(16);
-        (Self(sender), receiver)
-    }
-
     /// Passes on what makes a device unusable; a missed deadline does not.
-    fn report(&self, kind: Kind, error: &cpal::Error) {
+    fn report(&self, error: &cpal::Error) {
         use cpal::ErrorKind;
         match error.kind() {
             ErrorKind::Xrun | ErrorKind::DeviceChanged | ErrorKind::RealtimeDenied => {}
             _ => {
-                let _ = self.0.try_send((kind, error.to_string()));
+                let report = Report {
+                    kind: self.kind,
+                    opening: self.opening,
+                    why: error.to_string(),
+                };
+                let _ = self.reports.try_send(report);
             }
         }
     }
@@ -165,6 +178,8 @@ struct Pump {
     now: SamplePos,
     /// Samples just before `now` that could not be delivered.
     lost: u64,
+    /// Where the microphone stopped, and how much silence has stood in for it.
+    hole: Option<(SamplePos, u64)>,
     report: HostReport,
 }
 
@@ -172,7 +187,9 @@ impl Pump {
     fn run(mut self) -> HostReport {
         while !self.pulse.stop.load(Ordering::Acquire) {
             std::thread::sleep(PUMP);
-            self.hear();
+            if self.hear() {
+                self.end_hole();
+            }
             self.fill_holes();
             let start_ns = self.start_ns();
             self.monitor
@@ -185,6 +202,7 @@ impl Pump {
                 }
             }
         }
+        self.end_hole();
         self.report.captured = self.now;
         self.report.underruns = self.monitor.underruns();
         self.report
@@ -198,8 +216,9 @@ impl Pump {
             .map_or(0, |time| time.saturating_sub(end * NS_PER_SAMPLE))
     }
 
-    /// Takes what the microphone brought since.
-    fn hear(&mut self) {
+    /// Takes what the microphone brought since; `false` if that was nothing.
+    fn hear(&mut self) -> bool {
+        let mut heard = false;
         if let Some(capture) = self.captures.try_iter().last() {
             let resampler = Resampler::new(capture.sample_rate, EAR_RATE).ok();
             self.capture = resampler.map(|resampler| Stream {
@@ -209,7 +228,7 @@ impl Pump {
             });
         }
         let Some(stream) = self.capture.as_mut() else {
-            return;
+            return heard;
         };
         while let Ok(stamp) = stream.capture.stamps.pop() {
             let before = self.heard.len();
@@ -243,7 +262,9 @@ impl Pump {
             self.pulse.heard_ns.store(stamp.at_ns, Ordering::Release);
             self.clock
                 .brought(stamp.at_ns, (self.heard.len() - before) as u64);
+            heard = true;
         }
+        heard
     }
 
     /// Puts silence where a device delivered nothing, so that positions keep pace with the wall clock.
@@ -258,8 +279,16 @@ impl Pump {
             let at = self.now + self.heard.len() as u64;
             self.heard.extend(std::iter::repeat_n(0.0, len as usize));
             self.clock.skip(len);
-            self.report.overrun_samples += len;
-            let _ = self.devices.try_send(DeviceEvent::Overrun { at, len });
+            let hole = self.hole.get_or_insert((at, 0));
+            hole.1 += len;
+        }
+    }
+
+    /// Tells of a hole once it is over.
+    fn end_hole(&mut self) {
+        if let Some((at, len)) = self.hole.take() {
+            self.report.missing_samples += len;
+            let _ = self.devices.try_send(DeviceEvent::Hole { at, len });
         }
     }
 

@@ -16,8 +16,9 @@ const PROGRESS_NS: u64 = 10_000_000;
 /// Reference audio kept for blocks that the microphone has yet to deliver: 2 s.
 const FAR_KEPT: usize = 2 * EAR_RATE as usize;
 
-/// A gap in the reference audio longer than this starts a new run.
-const FAR_JOIN_NS: u64 = 500_000;
+/// Reference audio further than this from where its run would have it starts a new run. Less is the jitter of a device's
+/// callbacks, and an echo canceller copes better with a small drift than with a jump.
+const FAR_JOIN_NS: u64 = 20_000_000;
 
 /// Turns the account of one player into events and reference audio.
 #[derive(Debug)]
@@ -154,12 +155,21 @@ fn event(report: Report, clock: &impl Fn(u64) -> SamplePos) -> PlaybackEvent {
     }
 }
 
+/// Blocks of reference audio that follow each other.
+#[derive(Debug)]
+struct Run {
+    resampler: Resampler,
+    /// Position of its first output.
+    start: SamplePos,
+    /// When its next input is due if the device keeps its pace.
+    next_ns: u64,
+}
+
 /// The speaker's audio on the microphone's time line, at 16 kHz.
 #[derive(Debug)]
 struct FarEnd {
     voice_rate: u32,
-    /// The resampler of the current run of blocks, the position of its first output, and the time of its next input.
-    run: Option<(Resampler, SamplePos, u64)>,
+    run: Option<Run>,
     samples: VecDeque<f32>,
     /// Position of the first of `samples`.
     start: SamplePos,
@@ -183,32 +193,38 @@ impl FarEnd {
         if self
             .run
             .as_ref()
-            .is_none_or(|(.., next_ns)| block.at_ns.abs_diff(*next_ns) > FAR_JOIN_NS)
+            .is_none_or(|run| block.at_ns.abs_diff(run.next_ns) > FAR_JOIN_NS)
         {
             self.end_run();
-            self.run = Resampler::new(self.voice_rate, EAR_RATE)
-                .ok()
-                .map(|resampler| (resampler, at, 0));
+            let resampler = Resampler::new(self.voice_rate, EAR_RATE).ok();
+            self.run = resampler.map(|resampler| Run {
+                resampler,
+                start: at,
+                next_ns: block.at_ns,
+            });
         }
-        let Some((mut resampler, start, _)) = self.run.take() else {
+        let Some(mut run) = self.run.take() else {
             return;
         };
-        let place = start + resampler.produced();
+        let place = run.start + run.resampler.produced();
         let mut converted = Vec::new();
         // A converter that fails leaves silence: the echo canceller then adapts to less.
-        if resampler
+        if run
+            .resampler
             .push(&block.samples[..block.len], &mut converted)
             .is_ok()
         {
             self.write(place, &converted);
-            let next_ns =
-                block.at_ns + block.len as u64 * 1_000_000_000 / u64::from(self.voice_rate);
-            self.run = Some((resampler, start, next_ns));
+            run.next_ns += block.len as u64 * 1_000_000_000 / u64::from(self.voice_rate);
+            self.run = Some(run);
         }
     }
 
     fn end_run(&mut self) {
-        if let Some((resampler, start, _)) = self.run.take() {
+        if let Some(Run {
+            resampler, start, ..
+        }) = self.run.take()
+        {
             let place = start + resampler.produced();
             let mut rest = Vec::new();
             if resampler.finish(&mut rest).is_ok() {
@@ -345,14 +361,14 @@ mod tests {
     fn runs_are_kept_apart() {
         let mut far = FarEnd::new(16_000);
         far.push(&block(0, &[0.5; 64]), 0);
-        far.push(&block(160 * NS_PER_SAMPLE, &[0.25; 64]), 160);
-        far.push(&block(224 * NS_PER_SAMPLE, &[]), 224);
+        far.push(&block(800 * NS_PER_SAMPLE, &[0.25; 64]), 800);
+        far.push(&block(864 * NS_PER_SAMPLE, &[]), 864);
         let first = far.take(0, 160);
         assert_eq!(
             (&first[..64], &first[64..]),
             (&[0.5; 64][..], &[0.0; 96][..])
         );
-        assert_eq!(far.take(160, 160)[..64], [0.25; 64]);
-        assert_eq!(far.take(320, 160), Vec::<f32>::new());
+        assert_eq!(far.take(800, 160)[..64], [0.25; 64]);
+        assert_eq!(far.take(960, 160), Vec::<f32>::new());
     }
 }

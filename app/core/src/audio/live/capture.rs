@@ -107,7 +107,7 @@ pub(super) fn open(
             epoch,
         };
         let trouble = trouble.clone();
-        let on_error = move |error| trouble.report(Kind::Microphone, &error);
+        let on_error = move |error| trouble.report(&error);
         let config = cpal::StreamConfig {
             channels: supported.channels(),
             sample_rate: supported.sample_rate(),

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::super::devices::{self, Kind};
 use super::super::host::DeviceEvent;
 use super::super::{Error, Result};
 use super::capture::{self, Captured, Input};
 use super::playback::{self, Output, Slot};
-use super::{LiveHost, Trouble};
+use super::{LiveHost, Report, Trouble};
 
 /// A device that says nothing for so long is taken for lost, whether it reports an error or not.
-const SILENT_NS: u64 = 600_000_000;
+const SILENT_NS: u64 = 1_000_000_000;
+
+/// A device that was just opened may take so much longer.
+const START_NS: u64 = 1_000_000_000;
 
 /// How often devices are looked after.
 const LOOK: Duration = Duration::from_millis(100);
@@ -33,12 +36,43 @@ pub(super) struct Pulse {
     pub(super) stop: Arc<AtomicBool>,
 }
 
+/// A device that is back after less than this was not worth a word.
+const HICCUP: Duration = Duration::from_millis(400);
+
+/// A device with a name for people.
+trait Named {
+    fn name(&self) -> &str;
+}
+
+impl Named for Input {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Named for Output {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Since when a device is missing.
+struct Loss {
+    since: Instant,
+    name: String,
+    why: String,
+    told: bool,
+}
+
 /// One device that should be open.
 struct Place<T> {
     kind: Kind,
     wanted: Option<String>,
     open: Option<T>,
     fallback: bool,
+    /// How often it was opened; reports of earlier times are stale.
+    opening: u64,
+    loss: Option<Loss>,
     next_try: Instant,
     wait: Duration,
 }
@@ -50,16 +84,28 @@ impl<T> Place<T> {
             wanted,
             open: None,
             fallback: false,
+            opening: 0,
+            loss: None,
             next_try: Instant::now(),
             wait: RETRY.0,
         }
     }
 
     /// Opens the device asked for, else the default.
-    fn open(&mut self, open: impl Fn(Option<&str>) -> Result<T>) -> Result<()> {
-        let (device, fallback) = match (open(self.wanted.as_deref()), &self.wanted) {
+    fn open(
+        &mut self,
+        reports: &Sender<Report>,
+        open: impl Fn(Option<&str>, &Trouble) -> Result<T>,
+    ) -> Result<()> {
+        self.opening += 1;
+        let trouble = Trouble {
+            reports: reports.clone(),
+            kind: self.kind,
+            opening: self.opening,
+        };
+        let (device, fallback) = match (open(self.wanted.as_deref(), &trouble), &self.wanted) {
             (Ok(device), _) => (device, false),
-            (Err(_), Some(_)) => (open(None)?, true),
+            (Err(_), Some(_)) => (open(None, &trouble)?, true),
             (Err(error), None) => return Err(error),
         };
         self.open = Some(device);
@@ -67,6 +113,73 @@ impl<T> Place<T> {
         self.wait = RETRY.0;
         self.next_try = Instant::now() + RETURN;
         Ok(())
+    }
+
+    /// Closes the device; it will be looked for at once.
+    fn lose(&mut self, why: String)
+    where
+        T: Named + Send + 'static,
+    {
+        if let Some(device) = self.open.take() {
+            tracing::debug!(
+                kind = self.kind.word(),
+                name = device.name(),
+                why,
+                "device lost"
+            );
+            let name = device.name().to_string();
+            self.loss.get_or_insert(Loss {
+                since: Instant::now(),
+                name,
+                why,
+                told: false,
+            });
+            self.next_try = Instant::now();
+            retire(device);
+        }
+    }
+
+    /// Tells of a loss that lasts.
+    fn tell_loss(&mut self, events: &Sender<DeviceEvent>) {
+        if let Some(loss) = self
+            .loss
+            .as_mut()
+            .filter(|loss| !loss.told && loss.since.elapsed() > HICCUP)
+        {
+            loss.told = true;
+            let (name, why) = (loss.name.clone(), loss.why.clone());
+            let _ = events.try_send(DeviceEvent::Lost {
+                kind: self.kind.word(),
+                name,
+                why,
+            });
+        }
+    }
+
+    /// Tells of an opened device, unless it was away so shortly that nobody was told.
+    fn tell_opened(&mut self, events: &Sender<DeviceEvent>)
+    where
+        T: Named,
+    {
+        let Some(device) = &self.open else { return };
+        let name = device.name().to_string();
+        tracing::debug!(
+            kind = self.kind.word(),
+            name,
+            fallback = self.fallback,
+            "device opened"
+        );
+        let hiccup = self
+            .loss
+            .take()
+            .is_some_and(|loss| !loss.told && loss.name == name);
+        if !hiccup {
+            let _ = events.try_send(DeviceEvent::Opened {
+                kind: self.kind.word(),
+                name,
+                fallback: self.fallback,
+            });
+        }
     }
 
     /// Sets the time of the next attempt after a failed one.
@@ -81,8 +194,8 @@ pub(super) struct Keeper {
     output: Place<Output>,
     slot: Arc<Slot>,
     pulse: Arc<Pulse>,
-    trouble: Trouble,
-    troubles: Receiver<(Kind, String)>,
+    reports: Sender<Report>,
+    reported: Receiver<Report>,
     captured: Sender<Captured>,
     events: Sender<DeviceEvent>,
     epoch: Instant,
@@ -97,14 +210,14 @@ impl Keeper {
         events: Sender<DeviceEvent>,
         epoch: Instant,
     ) -> Self {
-        let (trouble, troubles) = Trouble::new();
+        let (reports, reported) = bounded(16);
         Self {
             input: Place::new(Kind::Microphone, host.microphone.clone()),
             output: Place::new(Kind::Loudspeaker, host.loudspeaker.clone()),
             slot,
             pulse,
-            trouble,
-            troubles,
+            reports,
+            reported,
             captured,
             events,
             epoch,
@@ -135,12 +248,20 @@ impl Keeper {
     pub(super) fn run(mut self) {
         let _quiet = devices::quiet();
         while !self.pulse.stop.load(Ordering::Acquire) {
-            let reported = self.troubles.recv_timeout(LOOK).ok();
-            let now_ns = self.epoch.elapsed().as_nanos() as u64;
+            let first = self.reported.recv_timeout(LOOK).ok();
+            let now_ns = self.now_ns();
             let silent = |since: u64| now_ns.saturating_sub(since) > SILENT_NS;
-            let mut lost: Vec<(Kind, String)> = reported
+            let mut lost: Vec<(Kind, String)> = first
                 .into_iter()
-                .chain(self.troubles.try_iter())
+                .chain(self.reported.try_iter())
+                .filter(|report| {
+                    report.opening
+                        == match report.kind {
+                            Kind::Microphone => self.input.opening,
+                            Kind::Loudspeaker => self.output.opening,
+                        }
+                })
+                .map(|report| (report.kind, report.why))
                 .collect();
             if self.input.open.is_some() && silent(self.pulse.heard_ns.load(Ordering::Acquire)) {
                 lost.push((Kind::Microphone, "it delivers nothing any more".into()));
@@ -152,33 +273,19 @@ impl Keeper {
                 self.lose(kind, why);
             }
             self.reopen();
+            self.input.tell_loss(&self.events);
+            self.output.tell_loss(&self.events);
             self.take_back();
         }
     }
 
     fn lose(&mut self, kind: Kind, why: String) {
-        let name = match kind {
-            Kind::Microphone => self.input.open.take().map(|input| {
-                let name = input.name.clone();
-                retire(input);
-                self.input.next_try = Instant::now();
-                name
-            }),
-            Kind::Loudspeaker => self.output.open.take().map(|output| {
+        match kind {
+            Kind::Microphone => self.input.lose(why),
+            Kind::Loudspeaker => {
                 self.slot.revoke();
-                let name = output.name.clone();
-                retire(output);
-                self.output.next_try = Instant::now();
-                name
-            }),
-        };
-        if let Some(name) = name {
-            tracing::warn!(kind = kind.word(), name, why, "device lost");
-            let _ = self.events.try_send(DeviceEvent::Lost {
-                kind: kind.word(),
-                name,
-                why,
-            });
+                self.output.lose(why);
+            }
         }
     }
 
@@ -219,48 +326,34 @@ impl Keeper {
     }
 
     fn open_input(&mut self) -> Result<()> {
-        let (epoch, trouble) = (self.epoch, self.trouble.clone());
-        let captured = self.captured.clone();
-        self.input.open(|name| {
-            let (input, samples) = capture::open(name, epoch, &trouble)?;
+        let (epoch, captured) = (self.epoch, self.captured.clone());
+        self.input.open(&self.reports, |name, trouble| {
+            let (input, samples) = capture::open(name, epoch, trouble)?;
             // The pump lives as long as the keeper, or the host is stopping and nobody listens.
             let _ = captured.send(samples);
             Ok(input)
         })?;
         self.pulse
             .heard_ns
-            .store(self.epoch.elapsed().as_nanos() as u64, Ordering::Release);
-        let name = self
-            .input
-            .open
-            .as_ref()
-            .map(|input| input.name.clone())
-            .unwrap_or_default();
-        self.announce(Kind::Microphone, name, self.input.fallback);
+            .store(self.now_ns() + START_NS, Ordering::Release);
+        self.input.tell_opened(&self.events);
         Ok(())
     }
 
     fn open_output(&mut self) -> Result<()> {
-        let (slot, trouble) = (self.slot.clone(), self.trouble.clone());
-        self.output
-            .open(|name| playback::open(name, &slot, &trouble))?;
-        let name = self
-            .output
-            .open
-            .as_ref()
-            .map(|output| output.name.clone())
-            .unwrap_or_default();
-        self.announce(Kind::Loudspeaker, name, self.output.fallback);
+        let slot = self.slot.clone();
+        self.output.open(&self.reports, |name, trouble| {
+            playback::open(name, &slot, trouble)
+        })?;
+        self.slot
+            .rendered_ns
+            .fetch_max(self.now_ns() + START_NS, Ordering::AcqRel);
+        self.output.tell_opened(&self.events);
         Ok(())
     }
 
-    fn announce(&self, kind: Kind, name: String, fallback: bool) {
-        tracing::debug!(kind = kind.word(), name, fallback, "device opened");
-        let _ = self.events.try_send(DeviceEvent::Opened {
-            kind: kind.word(),
-            name,
-            fallback,
-        });
+    fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
     }
 }
 

@@ -10,6 +10,9 @@ use super::super::{Error, Player, Resampler, Result};
 use super::Trouble;
 use super::clock::BurstClock;
 
+/// Chunks rendered within this time belong to one callback.
+const SAME_CALLBACK_NS: u64 = 2_000_000;
+
 /// The player, where a callback finds it. A device that is gone may still hold a callback; the number of the callback that
 /// may play keeps it out. The lock is only ever tried, never waited for.
 #[derive(Debug)]
@@ -53,6 +56,7 @@ struct Voice {
     len: usize,
     next: usize,
     clock: BurstClock,
+    last_ask_ns: u64,
     /// From hand-over to the loudspeaker, as far as it is known: the device's buffer and our filter.
     latency_ns: u64,
 }
@@ -76,6 +80,7 @@ impl Voice {
             len: 0,
             next: 0,
             clock: BurstClock::new(voice_rate),
+            last_ask_ns: 0,
             latency_ns: (buffer + filter).as_nanos() as u64,
         })
     }
@@ -85,13 +90,22 @@ impl Voice {
         self.next = 0;
         self.len = 0;
         let now_ns = self.slot.epoch.elapsed().as_nanos() as u64;
-        let at_ns = self.clock.asked(now_ns, self.rendered.len() as u64) + self.latency_ns;
+        let len = self.rendered.len() as u64;
+        // One callback asks for several chunks; only the first tells when the device could take more.
+        let first = now_ns.saturating_sub(self.last_ask_ns) > SAME_CALLBACK_NS;
+        self.last_ask_ns = now_ns;
+        let time = if first {
+            self.clock.asked(now_ns, len)
+        } else {
+            self.clock.more(len)
+        };
+        let at_ns = time + self.latency_ns;
         self.rendered.fill(0.0);
         if self.slot.current.load(Ordering::Acquire) == self.number
             && let Ok(mut player) = self.slot.player.try_lock()
         {
             player.render(&mut self.rendered, at_ns);
-            self.slot.rendered_ns.store(now_ns, Ordering::Release);
+            self.slot.rendered_ns.fetch_max(now_ns, Ordering::AcqRel);
         }
         let (ready, len) = (&mut self.ready, &mut self.len);
         let _ = self.resampler.process(&self.rendered, &mut |converted| {
@@ -164,7 +178,7 @@ pub(super) fn open(name: Option<&str>, slot: &Arc<Slot>, trouble: &Trouble) -> R
             .with_device(device.clone())
             .with_supported_config(&supported)
             .with_buffer_size(buffer)
-            .with_error_callback(move |error| trouble.report(Kind::Loudspeaker, &error))
+            .with_error_callback(move |error| trouble.report(&error))
             .open_stream()
     };
     let mut sink = build(cpal::BufferSize::Fixed(frames))
@@ -175,8 +189,6 @@ pub(super) fn open(name: Option<&str>, slot: &Arc<Slot>, trouble: &Trouble) -> R
     // A request comes when one of two buffers is empty, so what is asked for now sounds one buffer later. To say less than
     // the truth is safe: the echo canceller finds a delay that is left, but not an echo before its cause.
     let buffer = Duration::from_secs_f64(f64::from(frames) / f64::from(supported.sample_rate()));
-    slot.rendered_ns
-        .store(slot.epoch.elapsed().as_nanos() as u64, Ordering::Release);
     let voice =
         Voice::new(slot.clone(), device_rate, buffer).map_err(|error| failed(error.to_string()))?;
     sink.mixer().add(voice);
