@@ -266,6 +266,7 @@ impl Conductor {
                 let stand_in = if fallback { " (stands in for the one asked for)" } else { "" };
                 self.tell(Event::DeviceRecovered(format!("{kind} {name}{stand_in}")));
             }
+            DeviceEvent::Hole { at, len } => tracing::warn!(at, len, "no microphone delivered these samples"),
             DeviceEvent::Overrun { at, len } => tracing::warn!(at, len, "samples were lost: the machine is too busy"),
         }
         None

@@ -20,8 +20,7 @@ pub mod wav;
 pub use error::{Error, Result};
 pub use file::{FileHost, Input, Pace, Samples};
 pub use host::{
-    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams,
-    VoiceFormat,
+    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, PlaybackEvent, Streams, VoiceFormat,
 };
 pub use live::LiveHost;
 pub use player::Player;

@@ -77,9 +77,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
     let host = cpal::default_host();
     let mut found = Vec::new();
     for kind in [Kind::Microphone, Kind::Loudspeaker] {
-        let default = default_device(&host, kind)
-            .and_then(|device| device.id().ok())
-            .map(|id| id.to_string());
+        let default = default_device(&host, kind).and_then(|device| device.id().ok()).map(|id| id.to_string());
         for device in all(&host, kind)? {
             let Some(info) = describe(&device, kind, default.as_deref()) else {
                 continue;
@@ -95,10 +93,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 /// The device of this name (its id, its name, or a part of its name), or the default one.
 pub(crate) fn find(kind: Kind, name: Option<&str>) -> Result<(cpal::Device, String)> {
     let host = cpal::default_host();
-    let missing = || Error::NoDevice {
-        kind: kind.word(),
-        name: name.map(String::from),
-    };
+    let missing = || Error::NoDevice { kind: kind.word(), name: name.map(String::from) };
     let Some(wanted) = name else {
         let device = default_device(&host, kind).ok_or_else(missing)?;
         // ALSA has a default even where there is no sound card; what cannot say its format is not there.
@@ -129,10 +124,7 @@ pub(crate) fn find(kind: Kind, name: Option<&str>) -> Result<(cpal::Device, Stri
 }
 
 /// How the device wants to be opened.
-pub(crate) fn default_config(
-    device: &cpal::Device,
-    kind: Kind,
-) -> Result<cpal::SupportedStreamConfig, cpal::Error> {
+pub(crate) fn default_config(device: &cpal::Device, kind: Kind) -> Result<cpal::SupportedStreamConfig, cpal::Error> {
     match kind {
         Kind::Microphone => device.default_input_config(),
         Kind::Loudspeaker => device.default_output_config(),
@@ -179,16 +171,8 @@ fn describe(device: &cpal::Device, kind: Kind, default: Option<&str>) -> Option<
         Kind::Microphone => device.supported_input_configs().ok()?.collect(),
         Kind::Loudspeaker => device.supported_output_configs().ok()?.collect(),
     };
-    let low = ranges
-        .iter()
-        .map(|r| r.min_sample_rate())
-        .min()
-        .unwrap_or(config.sample_rate());
-    let high = ranges
-        .iter()
-        .map(|r| r.max_sample_rate())
-        .max()
-        .unwrap_or(config.sample_rate());
+    let low = ranges.iter().map(|r| r.min_sample_rate()).min().unwrap_or(config.sample_rate());
+    let high = ranges.iter().map(|r| r.max_sample_rate()).max().unwrap_or(config.sample_rate());
     Some(DeviceInfo {
         kind,
         name: label(device),
@@ -202,16 +186,6 @@ fn describe(device: &cpal::Device, kind: Kind, default: Option<&str>) -> Option<
 }
 
 fn label(device: &cpal::Device) -> String {
-    let name = device
-        .description()
-        .map(|description| description.name().to_string())
-        .unwrap_or_default();
-    if name.is_empty() {
-        device
-            .id()
-            .map(|id| id.to_string())
-            .unwrap_or_else(|_| "unnamed".into())
-    } else {
-        name
-    }
+    let name = device.description().map(|description| description.name().to_string()).unwrap_or_default();
+    if name.is_empty() { device.id().map(|id| id.to_string()).unwrap_or_else(|_| "unnamed".into()) } else { name }
 }

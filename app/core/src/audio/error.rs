@@ -36,9 +36,7 @@ pub enum Error {
         why: String,
     },
     /// A sample rate that cannot be converted.
-    #[error(
-        "cannot convert audio from {from} Hz to {to} Hz: both rates must lie between 8,000 and 768,000 Hz"
-    )]
+    #[error("cannot convert audio from {from} Hz to {to} Hz: both rates must lie between 8,000 and 768,000 Hz")]
     Rate {
         /// The rate of the input.
         from: u32,

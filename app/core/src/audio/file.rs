@@ -10,9 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{SendTimeoutError, Sender, TrySendError, bounded};
 
-use super::host::{
-    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, Streams, VoiceFormat,
-};
+use super::host::{AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, Streams, VoiceFormat};
 use super::monitor::Monitor;
 use super::wav::{Recording, Writer};
 use super::{BLOCK, EAR_RATE, Error, NS_PER_SAMPLE, Player, Result, SamplePos};
@@ -85,10 +83,7 @@ pub struct FileHost {
 
 impl std::fmt::Debug for FileHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FileHost")
-            .field("output", &self.output)
-            .field("pace", &self.pace)
-            .finish_non_exhaustive()
+        f.debug_struct("FileHost").field("output", &self.output).field("pace", &self.pace).finish_non_exhaustive()
     }
 }
 
@@ -103,11 +98,7 @@ impl FileHost {
 
     /// A host with any other input.
     pub fn new(input: impl Input + 'static) -> Self {
-        Self {
-            input: Box::new(input),
-            output: None,
-            pace: Pace::RealTime,
-        }
+        Self { input: Box::new(input), output: None, pace: Pace::RealTime }
     }
 
     /// Writes what the speaker plays to `path`, at the voice's rate, aligned in time with the input.
@@ -127,11 +118,7 @@ impl AudioHost for FileHost {
     fn open(self: Box<Self>, voice: VoiceFormat) -> Result<Streams> {
         let (speaker, player, account) = Player::new(voice.sample_rate);
         let (monitor, playback) = Monitor::new(account, voice.sample_rate);
-        let (blocks, blocks_out) = bounded(if self.pace == Pace::Fast {
-            0
-        } else {
-            WAITING_BLOCKS
-        });
+        let (blocks, blocks_out) = bounded(if self.pace == Pace::Fast { 0 } else { WAITING_BLOCKS });
         let (devices, devices_out) = bounded(64);
         let writer = match &self.output {
             Some(path) => Some(Writer::create(path, voice.sample_rate)?),
@@ -156,19 +143,13 @@ impl AudioHost for FileHost {
         let thread = std::thread::Builder::new()
             .name("audio-file".into())
             .spawn(move || machine.run())
-            .map_err(|source| Error::Thread {
-                name: "audio-file",
-                source,
-            })?;
+            .map_err(|source| Error::Thread { name: "audio-file", source })?;
         Ok(Streams {
             microphone: Microphone { blocks: blocks_out },
             speaker,
             playback,
             devices: devices_out,
-            handle: HostHandle {
-                stop,
-                thread: Some(thread),
-            },
+            handle: HostHandle { stop, thread: Some(thread) },
         })
     }
 }
@@ -199,10 +180,7 @@ impl Machine {
         let rate = u64::from(self.player.sample_rate());
         if let Some(writer) = self.writer.as_mut() {
             // What sounds before the first rendered sample reaches the end of the buffer.
-            writer.write(&vec![
-                0.0;
-                (LATENCY * rate).div_ceil(u64::from(EAR_RATE)) as usize
-            ])?;
+            writer.write(&vec![0.0; (LATENCY * rate).div_ceil(u64::from(EAR_RATE)) as usize])?;
         }
         let start = Instant::now();
         while !self.stop.load(Ordering::Acquire) {
@@ -241,9 +219,7 @@ impl Machine {
         let got = input.read(self.now, near)?;
         if got < near.len() {
             self.input = None;
-            let _ = self.devices.try_send(DeviceEvent::InputEnded {
-                at: self.now + got as SamplePos,
-            });
+            let _ = self.devices.try_send(DeviceEvent::InputEnded { at: self.now + got as SamplePos });
         }
         Ok(())
     }
@@ -264,17 +240,11 @@ impl Machine {
 
     /// Hands a block to the pipeline; `false` if there is no pipeline any more.
     fn deliver(&mut self, near: Vec<f32>, far: Vec<f32>) -> bool {
-        let mut block = Captured {
-            at: self.now,
-            near,
-            far,
-        };
+        let mut block = Captured { at: self.now, near, far };
         if self.lost > 0 {
             // Blocks follow each other without gaps: what was lost comes back as silence.
             block.at -= self.lost;
-            block
-                .near
-                .splice(0..0, std::iter::repeat_n(0.0, self.lost as usize));
+            block.near.splice(0..0, std::iter::repeat_n(0.0, self.lost as usize));
             block.far.clear();
         }
         if self.pace == Pace::Fast {
@@ -293,9 +263,7 @@ impl Machine {
             Ok(()) => {
                 if self.lost > 0 {
                     let at = self.now - self.lost;
-                    let _ = self
-                        .devices
-                        .try_send(DeviceEvent::Overrun { at, len: self.lost });
+                    let _ = self.devices.try_send(DeviceEvent::Overrun { at, len: self.lost });
                     self.report.overrun_samples += self.lost;
                     self.lost = 0;
                 }

@@ -20,9 +20,7 @@ use self::clock::BurstClock;
 use self::keeper::{Keeper, Pulse};
 use self::playback::Slot;
 use super::devices::Kind;
-use super::host::{
-    AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, Streams, VoiceFormat,
-};
+use super::host::{AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, Streams, VoiceFormat};
 use super::monitor::Monitor;
 use super::{BLOCK, EAR_RATE, Error, NS_PER_SAMPLE, Player, Resampler, Result, SamplePos};
 
@@ -101,10 +99,7 @@ impl AudioHost for LiveHost {
             speaker,
             playback,
             devices: devices_out,
-            handle: HostHandle {
-                stop,
-                thread: Some(thread),
-            },
+            handle: HostHandle { stop, thread: Some(thread) },
         })
     }
 }
@@ -113,10 +108,7 @@ fn spawn<T: Send + 'static>(
     name: &'static str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<std::thread::JoinHandle<T>> {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(body)
-        .map_err(|source| Error::Thread { name, source })
+    std::thread::Builder::new().name(name.into()).spawn(body).map_err(|source| Error::Thread { name, source })
 }
 
 /// Something an error callback reported: of which device, of which time it was opened, and what.
@@ -142,11 +134,7 @@ impl Trouble {
         match error.kind() {
             ErrorKind::Xrun | ErrorKind::DeviceChanged | ErrorKind::RealtimeDenied => {}
             _ => {
-                let report = Report {
-                    kind: self.kind,
-                    opening: self.opening,
-                    why: error.to_string(),
-                };
+                let report = Report { kind: self.kind, opening: self.opening, why: error.to_string() };
                 let _ = self.reports.try_send(report);
             }
         }
@@ -192,8 +180,7 @@ impl Pump {
             }
             self.fill_holes();
             let start_ns = self.start_ns();
-            self.monitor
-                .drain(|ns| ns.saturating_sub(start_ns) / NS_PER_SAMPLE);
+            self.monitor.drain(|ns| ns.saturating_sub(start_ns) / NS_PER_SAMPLE);
             while self.heard.len() >= BLOCK {
                 let near: Vec<f32> = self.heard.drain(..BLOCK).collect();
                 if !self.deliver(near) {
@@ -211,9 +198,7 @@ impl Pump {
     /// Time of position 0, by the latest estimate.
     fn start_ns(&self) -> u64 {
         let end = self.now + self.heard.len() as u64;
-        self.clock
-            .time()
-            .map_or(0, |time| time.saturating_sub(end * NS_PER_SAMPLE))
+        self.clock.time().map_or(0, |time| time.saturating_sub(end * NS_PER_SAMPLE))
     }
 
     /// Takes what the microphone brought since; `false` if that was nothing.
@@ -221,11 +206,7 @@ impl Pump {
         let mut heard = false;
         if let Some(capture) = self.captures.try_iter().last() {
             let resampler = Resampler::new(capture.sample_rate, EAR_RATE).ok();
-            self.capture = resampler.map(|resampler| Stream {
-                capture,
-                resampler,
-                replaced: 0,
-            });
+            self.capture = resampler.map(|resampler| Stream { capture, resampler, replaced: 0 });
         }
         let Some(stream) = self.capture.as_mut() else {
             return heard;
@@ -234,11 +215,7 @@ impl Pump {
             let before = self.heard.len();
             let mut left = stamp.samples as usize;
             while left > 0 {
-                let Ok(chunk) = stream
-                    .capture
-                    .samples
-                    .read_chunk(left.min(stream.capture.samples.slots()))
-                else {
+                let Ok(chunk) = stream.capture.samples.read_chunk(left.min(stream.capture.samples.slots())) else {
                     break;
                 };
                 if chunk.is_empty() {
@@ -254,14 +231,12 @@ impl Pump {
             }
             let dropped = stream.capture.dropped.load(Ordering::Relaxed);
             if dropped > stream.replaced {
-                let len = (dropped - stream.replaced) * u64::from(EAR_RATE)
-                    / u64::from(stream.capture.sample_rate);
+                let len = (dropped - stream.replaced) * u64::from(EAR_RATE) / u64::from(stream.capture.sample_rate);
                 stream.replaced = dropped;
                 self.heard.extend(std::iter::repeat_n(0.0, len as usize));
             }
             self.pulse.heard_ns.store(stamp.at_ns, Ordering::Release);
-            self.clock
-                .brought(stamp.at_ns, (self.heard.len() - before) as u64);
+            self.clock.brought(stamp.at_ns, (self.heard.len() - before) as u64);
             heard = true;
         }
         heard
@@ -295,25 +270,17 @@ impl Pump {
     /// Hands a block to the pipeline; `false` if there is no pipeline any more.
     fn deliver(&mut self, near: Vec<f32>) -> bool {
         let far = self.monitor.far(self.now, near.len());
-        let mut block = Captured {
-            at: self.now,
-            near,
-            far,
-        };
+        let mut block = Captured { at: self.now, near, far };
         self.now = block.end();
         if self.lost > 0 {
             block.at -= self.lost;
-            block
-                .near
-                .splice(0..0, std::iter::repeat_n(0.0, self.lost as usize));
+            block.near.splice(0..0, std::iter::repeat_n(0.0, self.lost as usize));
             block.far.clear();
         }
         match self.blocks.try_send(block) {
             Ok(()) if self.lost > 0 => {
                 let at = self.now - BLOCK as u64 - self.lost;
-                let _ = self
-                    .devices
-                    .try_send(DeviceEvent::Overrun { at, len: self.lost });
+                let _ = self.devices.try_send(DeviceEvent::Overrun { at, len: self.lost });
                 self.report.overrun_samples += self.lost;
                 self.lost = 0;
                 true

@@ -34,16 +34,7 @@ impl Monitor {
     pub(crate) fn new(account: Account, voice_rate: u32) -> (Self, Receiver<PlaybackEvent>) {
         let (events, receiver) = bounded(EVENTS);
         let far = FarEnd::new(voice_rate);
-        (
-            Self {
-                account,
-                events,
-                far,
-                last_progress_ns: 0,
-                underruns: 0,
-            },
-            receiver,
-        )
+        (Self { account, events, far, last_progress_ns: 0, underruns: 0 }, receiver)
     }
 
     /// Holes in the assistant's speech so far.
@@ -59,9 +50,7 @@ impl Monitor {
             }
             if let Report::Progress { at_ns, .. } = report {
                 // Half of the channel stays free for events that must not be lost.
-                if at_ns.saturating_sub(self.last_progress_ns) < PROGRESS_NS
-                    || self.events.len() > EVENTS / 2
-                {
+                if at_ns.saturating_sub(self.last_progress_ns) < PROGRESS_NS || self.events.len() > EVENTS / 2 {
                     continue;
                 }
                 self.last_progress_ns = at_ns;
@@ -83,75 +72,17 @@ impl Monitor {
 
 fn event(report: Report, clock: &impl Fn(u64) -> SamplePos) -> PlaybackEvent {
     match report {
-        Report::Started { turn, at_ns } => PlaybackEvent::Started {
-            turn,
-            at: clock(at_ns),
-        },
-        Report::FirstAudio { turn, at_ns } => PlaybackEvent::FirstAudio {
-            turn,
-            at: clock(at_ns),
-        },
-        Report::Progress {
-            turn,
-            played,
-            at_ns,
-        } => PlaybackEvent::Progress {
-            turn,
-            played,
-            at: clock(at_ns),
-        },
-        Report::GainReached { turn, gain, at_ns } => PlaybackEvent::GainReached {
-            turn,
-            gain,
-            at: clock(at_ns),
-        },
-        Report::Paused {
-            turn,
-            played,
-            at_ns,
-        } => PlaybackEvent::Paused {
-            turn,
-            played,
-            at: clock(at_ns),
-        },
-        Report::Resumed {
-            turn,
-            played,
-            at_ns,
-        } => PlaybackEvent::Resumed {
-            turn,
-            played,
-            at: clock(at_ns),
-        },
-        Report::Cancelled {
-            turn,
-            played,
-            at_ns,
-        } => PlaybackEvent::Cancelled {
-            turn,
-            played,
-            at: clock(at_ns),
-        },
-        Report::Drained {
-            turn,
-            played,
-            at_ns,
-        } => PlaybackEvent::Drained {
-            turn,
-            played,
-            at: clock(at_ns),
-        },
-        Report::Underrun {
-            turn,
-            played,
-            at_ns,
-            len_ns,
-        } => PlaybackEvent::Underrun {
-            turn,
-            played,
-            at: clock(at_ns),
-            len: len_ns / NS_PER_SAMPLE,
-        },
+        Report::Started { turn, at_ns } => PlaybackEvent::Started { turn, at: clock(at_ns) },
+        Report::FirstAudio { turn, at_ns } => PlaybackEvent::FirstAudio { turn, at: clock(at_ns) },
+        Report::Progress { turn, played, at_ns } => PlaybackEvent::Progress { turn, played, at: clock(at_ns) },
+        Report::GainReached { turn, gain, at_ns } => PlaybackEvent::GainReached { turn, gain, at: clock(at_ns) },
+        Report::Paused { turn, played, at_ns } => PlaybackEvent::Paused { turn, played, at: clock(at_ns) },
+        Report::Resumed { turn, played, at_ns } => PlaybackEvent::Resumed { turn, played, at: clock(at_ns) },
+        Report::Cancelled { turn, played, at_ns } => PlaybackEvent::Cancelled { turn, played, at: clock(at_ns) },
+        Report::Drained { turn, played, at_ns } => PlaybackEvent::Drained { turn, played, at: clock(at_ns) },
+        Report::Underrun { turn, played, at_ns, len_ns } => {
+            PlaybackEvent::Underrun { turn, played, at: clock(at_ns), len: len_ns / NS_PER_SAMPLE }
+        }
     }
 }
 
@@ -177,12 +108,7 @@ struct FarEnd {
 
 impl FarEnd {
     fn new(voice_rate: u32) -> Self {
-        Self {
-            voice_rate,
-            run: None,
-            samples: VecDeque::new(),
-            start: 0,
-        }
+        Self { voice_rate, run: None, samples: VecDeque::new(), start: 0 }
     }
 
     fn push(&mut self, block: &FarBlock, at: SamplePos) {
@@ -190,18 +116,10 @@ impl FarEnd {
             self.end_run();
             return;
         }
-        if self
-            .run
-            .as_ref()
-            .is_none_or(|run| block.at_ns.abs_diff(run.next_ns) > FAR_JOIN_NS)
-        {
+        if self.run.as_ref().is_none_or(|run| block.at_ns.abs_diff(run.next_ns) > FAR_JOIN_NS) {
             self.end_run();
             let resampler = Resampler::new(self.voice_rate, EAR_RATE).ok();
-            self.run = resampler.map(|resampler| Run {
-                resampler,
-                start: at,
-                next_ns: block.at_ns,
-            });
+            self.run = resampler.map(|resampler| Run { resampler, start: at, next_ns: block.at_ns });
         }
         let Some(mut run) = self.run.take() else {
             return;
@@ -209,11 +127,7 @@ impl FarEnd {
         let place = run.start + run.resampler.produced();
         let mut converted = Vec::new();
         // A converter that fails leaves silence: the echo canceller then adapts to less.
-        if run
-            .resampler
-            .push(&block.samples[..block.len], &mut converted)
-            .is_ok()
-        {
+        if run.resampler.push(&block.samples[..block.len], &mut converted).is_ok() {
             self.write(place, &converted);
             run.next_ns += block.len as u64 * 1_000_000_000 / u64::from(self.voice_rate);
             self.run = Some(run);
@@ -221,10 +135,7 @@ impl FarEnd {
     }
 
     fn end_run(&mut self) {
-        if let Some(Run {
-            resampler, start, ..
-        }) = self.run.take()
-        {
+        if let Some(Run { resampler, start, .. }) = self.run.take() {
             let place = start + resampler.produced();
             let mut rest = Vec::new();
             if resampler.finish(&mut rest).is_ok() {
@@ -284,11 +195,7 @@ mod tests {
     use super::*;
 
     fn block(at_ns: u64, samples: &[f32]) -> FarBlock {
-        let mut block = FarBlock {
-            at_ns,
-            len: samples.len(),
-            samples: [0.0; 64],
-        };
+        let mut block = FarBlock { at_ns, len: samples.len(), samples: [0.0; 64] };
         block.samples[..samples.len()].copy_from_slice(samples);
         block
     }
@@ -297,8 +204,7 @@ mod tests {
     #[test]
     fn the_reference_lies_where_it_was_played() {
         for voice_rate in [16_000u32, 22_050, 24_000, 48_000] {
-            let tone =
-                |seconds: f64| (0.5 * (std::f64::consts::TAU * 500.0 * seconds).sin()) as f32;
+            let tone = |seconds: f64| (0.5 * (std::f64::consts::TAU * 500.0 * seconds).sin()) as f32;
             let mut far = FarEnd::new(voice_rate);
             let start: SamplePos = 8000;
             let start_ns = start * NS_PER_SAMPLE;
@@ -310,9 +216,8 @@ mod tests {
                     if at_ns / NS_PER_SAMPLE > at + 320 {
                         break;
                     }
-                    let samples: Vec<f32> = (0..64)
-                        .map(|i| tone((played + i) as f64 / f64::from(voice_rate)))
-                        .collect();
+                    let samples: Vec<f32> =
+                        (0..64).map(|i| tone((played + i) as f64 / f64::from(voice_rate))).collect();
                     far.push(&block(at_ns, &samples), at_ns / NS_PER_SAMPLE);
                     played += 64;
                     if played >= u64::from(voice_rate) {
@@ -321,28 +226,15 @@ mod tests {
                 }
                 let taken = far.take(at, 160);
                 assert!(taken.is_empty() || taken.len() == 160);
-                out.extend(if taken.is_empty() {
-                    vec![0.0; 160]
-                } else {
-                    taken
-                });
+                out.extend(if taken.is_empty() { vec![0.0; 160] } else { taken });
             }
-            assert!(
-                out[..start as usize].iter().all(|s| *s == 0.0),
-                "{voice_rate}: sound before it was played"
-            );
+            assert!(out[..start as usize].iter().all(|s| *s == 0.0), "{voice_rate}: sound before it was played");
             for i in 500..15_000 {
                 let wanted = tone(i as f64 / 16_000.0);
                 let got = out[start as usize + i];
-                assert!(
-                    (got - wanted).abs() < 0.01,
-                    "{voice_rate}: {got} instead of {wanted} at {i}"
-                );
+                assert!((got - wanted).abs() < 0.01, "{voice_rate}: {got} instead of {wanted} at {i}");
             }
-            assert!(
-                out[start as usize + 16_400..].iter().all(|s| *s == 0.0),
-                "{voice_rate}: sound after the end"
-            );
+            assert!(out[start as usize + 16_400..].iter().all(|s| *s == 0.0), "{voice_rate}: sound after the end");
         }
     }
 
@@ -364,10 +256,7 @@ mod tests {
         far.push(&block(800 * NS_PER_SAMPLE, &[0.25; 64]), 800);
         far.push(&block(864 * NS_PER_SAMPLE, &[]), 864);
         let first = far.take(0, 160);
-        assert_eq!(
-            (&first[..64], &first[64..]),
-            (&[0.5; 64][..], &[0.0; 96][..])
-        );
+        assert_eq!((&first[..64], &first[64..]), (&[0.5; 64][..], &[0.0; 96][..]));
         assert_eq!(far.take(800, 160)[..64], [0.25; 64]);
         assert_eq!(far.take(960, 160), Vec::<f32>::new());
     }

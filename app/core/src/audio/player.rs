@@ -26,50 +26,15 @@ const FAR_BLOCKS: usize = 4096;
 /// One thing that happened at the sink; times in nanoseconds on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Report {
-    Started {
-        turn: u64,
-        at_ns: u64,
-    },
-    FirstAudio {
-        turn: u64,
-        at_ns: u64,
-    },
-    Progress {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-    },
-    GainReached {
-        turn: u64,
-        gain: f32,
-        at_ns: u64,
-    },
-    Paused {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-    },
-    Resumed {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-    },
-    Cancelled {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-    },
-    Drained {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-    },
-    Underrun {
-        turn: u64,
-        played: u64,
-        at_ns: u64,
-        len_ns: u64,
-    },
+    Started { turn: u64, at_ns: u64 },
+    FirstAudio { turn: u64, at_ns: u64 },
+    Progress { turn: u64, played: u64, at_ns: u64 },
+    GainReached { turn: u64, gain: f32, at_ns: u64 },
+    Paused { turn: u64, played: u64, at_ns: u64 },
+    Resumed { turn: u64, played: u64, at_ns: u64 },
+    Cancelled { turn: u64, played: u64, at_ns: u64 },
+    Drained { turn: u64, played: u64, at_ns: u64 },
+    Underrun { turn: u64, played: u64, at_ns: u64, len_ns: u64 },
 }
 
 /// Played samples, as they left the sink, for echo cancelling. What no block covers was silence; an empty block says that
@@ -135,14 +100,7 @@ pub struct Player {
 impl Player {
     /// A loudspeaker's two halves at `sample_rate`, and the account of what is played.
     pub fn new(sample_rate: u32) -> (Speaker, Self, Account) {
-        let (
-            speaker,
-            Queue {
-                samples,
-                segments,
-                wishes,
-            },
-        ) = Speaker::new(sample_rate);
+        let (speaker, Queue { samples, segments, wishes }) = Speaker::new(sample_rate);
         let (reports, reports_out) = RingBuffer::new(REPORTS);
         let (far, far_out) = RingBuffer::new(FAR_BLOCKS);
         let player = Self {
@@ -167,14 +125,7 @@ impl Player {
             recording: false,
             lost_reports: 0,
         };
-        (
-            speaker,
-            player,
-            Account {
-                reports: reports_out,
-                far: far_out,
-            },
-        )
+        (speaker, player, Account { reports: reports_out, far: far_out })
     }
 
     /// Samples per second of what it renders.
@@ -208,11 +159,7 @@ impl Player {
         out[filled..].fill(0.0);
         if filled > 0 {
             self.wishes.set_position(self.turn, self.played);
-            self.report(Report::Progress {
-                turn: self.turn,
-                played: self.played,
-                at_ns: self.last_sample_ns,
-            });
+            self.report(Report::Progress { turn: self.turn, played: self.played, at_ns: self.last_sample_ns });
             self.record(&out[..filled], at_ns);
         }
         if filled < out.len() && self.recording {
@@ -221,11 +168,7 @@ impl Player {
     }
 
     fn record(&mut self, played: &[f32], at_ns: u64) {
-        let mut block = FarBlock {
-            at_ns,
-            len: played.len(),
-            samples: [0.0; STEP],
-        };
+        let mut block = FarBlock { at_ns, len: played.len(), samples: [0.0; STEP] };
         block.samples[..played.len()].copy_from_slice(played);
         self.recording = !played.is_empty();
         // Nobody needs to read it; a full ring loses reference audio, nothing else.
@@ -238,9 +181,7 @@ impl Player {
         let front = loop {
             match self.front {
                 Some(front) if front.len > 0 => break front,
-                Some(Segment {
-                    turn, last: true, ..
-                }) => self.end(turn, now),
+                Some(Segment { turn, last: true, .. }) => self.end(turn, now),
                 _ => {}
             }
             self.front = self.segments.pop().ok();
@@ -267,31 +208,18 @@ impl Player {
                 self.phase = Phase::Sounding;
                 self.envelope = 0.0;
                 let (at_ns, played) = (self.last_sample_ns, self.played);
-                self.report(Report::Underrun {
-                    turn: self.turn,
-                    played,
-                    at_ns,
-                    len_ns: now.saturating_sub(at_ns),
-                });
+                self.report(Report::Underrun { turn: self.turn, played, at_ns, len_ns: now.saturating_sub(at_ns) });
             }
             Phase::Paused if held => return false,
             Phase::Paused => {
                 self.phase = Phase::Sounding;
-                self.report(Report::Resumed {
-                    turn: self.turn,
-                    played: self.played,
-                    at_ns: now,
-                });
+                self.report(Report::Resumed { turn: self.turn, played: self.played, at_ns: now });
             }
             Phase::Idle | Phase::Sounding => {}
         }
         if held && self.envelope == 0.0 {
             self.phase = Phase::Paused;
-            self.report(Report::Paused {
-                turn: self.turn,
-                played: self.played,
-                at_ns: now,
-            });
+            self.report(Report::Paused { turn: self.turn, played: self.played, at_ns: now });
             return false;
         }
         true
@@ -306,32 +234,18 @@ impl Player {
         let current = self.turn <= cancelled && self.phase != Phase::Idle;
         let fading = self.phase == Phase::Sounding
             && self.envelope > 0.0
-            && self
-                .front
-                .is_some_and(|front| front.turn == self.turn && front.len > 0);
+            && self.front.is_some_and(|front| front.turn == self.turn && front.len > 0);
         if current && fading {
             return;
         }
         self.cancelled = cancelled;
         if current {
             self.phase = Phase::Idle;
-            self.report(Report::Cancelled {
-                turn: self.turn,
-                played: self.played,
-                at_ns: self.last_sample_ns,
-            });
+            self.report(Report::Cancelled { turn: self.turn, played: self.played, at_ns: self.last_sample_ns });
         }
         if !current || self.turn != cancelled {
-            let played = if self.turn == cancelled {
-                self.played
-            } else {
-                0
-            };
-            self.report(Report::Cancelled {
-                turn: cancelled,
-                played,
-                at_ns: now,
-            });
+            let played = if self.turn == cancelled { self.played } else { 0 };
+            self.report(Report::Cancelled { turn: cancelled, played, at_ns: now });
         }
         self.drop_stale();
     }
@@ -372,11 +286,7 @@ impl Player {
             return;
         }
         self.phase = Phase::Idle;
-        self.report(Report::Drained {
-            turn,
-            played: self.played,
-            at_ns: self.last_sample_ns,
-        });
+        self.report(Report::Drained { turn, played: self.played, at_ns: self.last_sample_ns });
     }
 
     /// Moves samples of the front into `out`, at least one; a fade-out takes no more than it needs.
@@ -424,18 +334,11 @@ impl Player {
         self.played += got as u64;
         self.last_sample_ns = now + self.duration_ns(got);
         if let Some(i) = first_audible {
-            self.report(Report::FirstAudio {
-                turn: self.turn,
-                at_ns: now + self.duration_ns(i),
-            });
+            self.report(Report::FirstAudio { turn: self.turn, at_ns: now + self.duration_ns(i) });
         }
         if let Some(i) = gain_reached {
             let (turn, gain) = (self.turn, self.gain);
-            self.report(Report::GainReached {
-                turn,
-                gain,
-                at_ns: now + self.duration_ns(i),
-            });
+            self.report(Report::GainReached { turn, gain, at_ns: now + self.duration_ns(i) });
         }
         got
     }
@@ -457,11 +360,7 @@ fn fade_len(sample_rate: u32) -> usize {
 
 /// `from`, moved towards `to` by at most `step`.
 fn approach(from: f32, to: f32, step: f32) -> f32 {
-    if (to - from).abs() <= step {
-        to
-    } else {
-        from + step.copysign(to - from)
-    }
+    if (to - from).abs() <= step { to } else { from + step.copysign(to - from) }
 }
 
 #[cfg(test)]

@@ -38,10 +38,7 @@ pub struct Resampler {
 
 impl std::fmt::Debug for Resampler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Resampler")
-            .field("from", &self.from)
-            .field("to", &self.to)
-            .finish_non_exhaustive()
+        f.debug_struct("Resampler").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()
     }
 }
 
@@ -58,13 +55,12 @@ impl Resampler {
         if from == to {
             return Ok(Self::assemble(from, to, None, 0, 0, 0));
         }
-        let wider =
-            (FILTER_LEN as f64 * (f64::from(from) / f64::from(to)).max(1.0)).ceil() as usize;
+        let wider = (FILTER_LEN as f64 * (f64::from(from) / f64::from(to)).max(1.0)).ceil() as usize;
         let filter_len = wider.next_multiple_of(8);
         let chunk = (from as usize / 200).max(32);
         let ratio = f64::from(to) / f64::from(from);
-        let parameters = SincInterpolationParameters::new(filter_len, WindowFunction::Blackman2)
-            .oversampling_factor(OVERSAMPLING);
+        let parameters =
+            SincInterpolationParameters::new(filter_len, WindowFunction::Blackman2).oversampling_factor(OVERSAMPLING);
         let sinc = Async::new_sinc(ratio, 1.0, &parameters, chunk, 1, FixedAsync::Input)
             .map_err(|_| Error::Rate { from, to })?;
 
@@ -86,26 +82,9 @@ impl Resampler {
         Ok(this)
     }
 
-    fn assemble(
-        from: u32,
-        to: u32,
-        sinc: Option<Async<f32>>,
-        chunk: usize,
-        output: usize,
-        skip: u64,
-    ) -> Self {
+    fn assemble(from: u32, to: u32, sinc: Option<Async<f32>>, chunk: usize, output: usize, skip: u64) -> Self {
         let (input, output) = (vec![0.0; chunk], vec![0.0; output]);
-        Self {
-            from,
-            to,
-            sinc,
-            input,
-            pending: 0,
-            output,
-            skip,
-            consumed: 0,
-            produced: 0,
-        }
+        Self { from, to, sinc, input, pending: 0, output, skip, consumed: 0, produced: 0 }
     }
 
     /// Input samples per second.
@@ -127,8 +106,7 @@ impl Resampler {
     pub fn latency(&self) -> usize {
         match self.sinc {
             Some(_) => {
-                let wider =
-                    FILTER_LEN as f64 * (f64::from(self.from) / f64::from(self.to)).max(1.0);
+                let wider = FILTER_LEN as f64 * (f64::from(self.from) / f64::from(self.to)).max(1.0);
                 (wider.ceil() as usize).next_multiple_of(8) / 2 + 2 + self.input.len()
             }
             None => 0,
@@ -171,8 +149,7 @@ impl Resampler {
     /// # Errors
     /// As [`Self::process`].
     pub fn finish(mut self, out: &mut Vec<f32>) -> Result<()> {
-        let whole = (u128::from(self.consumed) * u128::from(self.to))
-            .div_ceil(u128::from(self.from)) as u64;
+        let whole = (u128::from(self.consumed) * u128::from(self.to)).div_ceil(u128::from(self.from)) as u64;
         while self.produced < whole && self.sinc.is_some() {
             let before = self.produced;
             self.input[self.pending..].fill(0.0);
@@ -189,17 +166,11 @@ impl Resampler {
         let Some(sinc) = self.sinc.as_mut() else {
             return Ok(());
         };
-        let wrong = |_| Error::Rate {
-            from: self.from,
-            to: self.to,
-        };
+        let wrong = |_| Error::Rate { from: self.from, to: self.to };
         let (chunk, room) = (self.input.len(), self.output.len());
         let input = SequentialSlice::new(&self.input[..], 1, chunk).map_err(|_| wrong(()))?;
-        let mut output =
-            SequentialSlice::new_mut(&mut self.output[..], 1, room).map_err(|_| wrong(()))?;
-        let (_, made) = sinc
-            .process_into_buffer(&input, &mut output, None)
-            .map_err(|_| wrong(()))?;
+        let mut output = SequentialSlice::new_mut(&mut self.output[..], 1, room).map_err(|_| wrong(()))?;
+        let (_, made) = sinc.process_into_buffer(&input, &mut output, None).map_err(|_| wrong(()))?;
         self.pending = 0;
         let skipped = self.skip.min(made as u64);
         self.skip -= skipped;
@@ -223,9 +194,7 @@ mod tests {
     use super::*;
 
     fn tone(hz: f64, rate: u32, len: usize) -> Vec<f32> {
-        (0..len)
-            .map(|i| (0.5 * (TAU * hz * i as f64 / f64::from(rate)).sin()) as f32)
-            .collect()
+        (0..len).map(|i| (0.5 * (TAU * hz * i as f64 / f64::from(rate)).sin()) as f32).collect()
     }
 
     fn convert(from: u32, to: u32, input: &[f32], block: usize) -> Vec<f32> {
@@ -233,28 +202,17 @@ mod tests {
         let mut out = Vec::new();
         for block in input.chunks(block) {
             resampler.push(block, &mut out).unwrap();
-            let due = (u128::from(resampler.consumed) * u128::from(to)).div_ceil(u128::from(from))
-                as usize;
-            assert!(
-                out.len() <= due,
-                "{from} -> {to}: output runs ahead of its input"
-            );
-            let late =
-                (resampler.latency() as f64 * f64::from(to) / f64::from(from)).ceil() as usize + 2;
-            assert!(
-                out.len() + late >= due,
-                "{from} -> {to}: {} samples of {due} after a block",
-                out.len()
-            );
+            let due = (u128::from(resampler.consumed) * u128::from(to)).div_ceil(u128::from(from)) as usize;
+            assert!(out.len() <= due, "{from} -> {to}: output runs ahead of its input");
+            let late = (resampler.latency() as f64 * f64::from(to) / f64::from(from)).ceil() as usize + 2;
+            assert!(out.len() + late >= due, "{from} -> {to}: {} samples of {due} after a block", out.len());
         }
         resampler.finish(&mut out).unwrap();
         out
     }
 
-    const RATES: [u32; 13] = [
-        8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000,
-        176_400, 192_000,
-    ];
+    const RATES: [u32; 13] =
+        [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000, 176_400, 192_000];
 
     #[test]
     fn length_is_exact_for_every_rate_and_block() {
@@ -264,11 +222,7 @@ mod tests {
                     for block in [1, 160, 1 << 20] {
                         let out = convert(from, to, &vec![0.25; len], block);
                         let wanted = (len as u64 * u64::from(to)).div_ceil(u64::from(from));
-                        assert_eq!(
-                            out.len() as u64,
-                            wanted,
-                            "{from} -> {to}, {len} samples in blocks of {block}"
-                        );
+                        assert_eq!(out.len() as u64, wanted, "{from} -> {to}, {len} samples in blocks of {block}");
                     }
                 }
             }
@@ -284,10 +238,7 @@ mod tests {
                 let wanted = tone(hz, to, out.len());
                 let edge = to as usize / 50;
                 let inner = edge..out.len() - edge;
-                let error = inner
-                    .clone()
-                    .map(|i| f64::from(out[i] - wanted[i]).powi(2))
-                    .sum::<f64>();
+                let error = inner.clone().map(|i| f64::from(out[i] - wanted[i]).powi(2)).sum::<f64>();
                 let signal = inner.map(|i| f64::from(wanted[i]).powi(2)).sum::<f64>();
                 let snr = 10.0 * (signal / error.max(1e-30)).log10();
                 // At 8 kHz a shift by 1/256 of a sample leaves 50.2 dB, a shift by one sample 2 dB.
@@ -298,12 +249,7 @@ mod tests {
 
     #[test]
     fn what_the_lower_rate_cannot_hold_is_removed() {
-        for (from, hz) in [
-            (22_050, 9500.0),
-            (48_000, 10_000.0),
-            (44_100, 15_000.0),
-            (192_000, 60_000.0),
-        ] {
+        for (from, hz) in [(22_050, 9500.0), (48_000, 10_000.0), (44_100, 15_000.0), (192_000, 60_000.0)] {
             let out = convert(from, 16_000, &tone(hz, from, from as usize / 2), 512);
             let inner = &out[400..out.len() - 400];
             let peak = inner.iter().fold(0.0f32, |m, s| m.max(s.abs()));
@@ -313,18 +259,9 @@ mod tests {
 
     #[test]
     fn absurd_rates_are_refused() {
-        for (from, to) in [
-            (0, 16_000),
-            (1, 16_000),
-            (7999, 16_000),
-            (16_000, 0),
-            (u32::MAX, 16_000),
-            (16_000, 768_001),
-        ] {
-            assert!(
-                matches!(Resampler::new(from, to), Err(Error::Rate { .. })),
-                "{from} -> {to}"
-            );
+        for (from, to) in [(0, 16_000), (1, 16_000), (7999, 16_000), (16_000, 0), (u32::MAX, 16_000), (16_000, 768_001)]
+        {
+            assert!(matches!(Resampler::new(from, to), Err(Error::Rate { .. })), "{from} -> {to}");
         }
     }
 }

@@ -57,16 +57,13 @@ impl Wishes {
 
     pub(crate) fn gain(&self, turn: u64) -> Option<GainWish> {
         let packed = self.gain.load(Ordering::Acquire);
-        (packed >> 32 == turn & 0xffff_ffff).then_some(GainWish {
-            gain: (packed >> 16 & 0xffff) as f32 / 65_535.0,
-            ramp_ms: (packed & 0xffff) as u16,
-        })
+        (packed >> 32 == turn & 0xffff_ffff)
+            .then_some(GainWish { gain: (packed >> 16 & 0xffff) as f32 / 65_535.0, ramp_ms: (packed & 0xffff) as u16 })
     }
 
     pub(crate) fn set_position(&self, turn: u64, played: u64) {
         let mask = (1 << POSITION_BITS) - 1;
-        self.position
-            .store(turn << POSITION_BITS | played & mask, Ordering::Release);
+        self.position.store(turn << POSITION_BITS | played & mask, Ordering::Release);
     }
 }
 
@@ -95,20 +92,14 @@ impl SpeakerControl {
     /// Lets `turn` go on where it stopped.
     pub fn resume(&self, turn: u64) {
         // Only its own pause: a newer turn may have been paused since.
-        let _ = self
-            .wishes
-            .paused
-            .compare_exchange(turn, 0, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self.wishes.paused.compare_exchange(turn, 0, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// Moves the gain of `turn` to `gain` (0 to 1) within `ramp`. Other turns play at 1.
     pub fn set_gain(&self, turn: u64, gain: f32, ramp: Duration) {
         let gain = (gain.clamp(0.0, 1.0) * 65_535.0).round() as u64;
         let ramp = ramp.as_millis().min(65_535) as u64;
-        self.wishes.gain.store(
-            (turn & 0xffff_ffff) << 32 | gain << 16 | ramp,
-            Ordering::Release,
-        );
+        self.wishes.gain.store((turn & 0xffff_ffff) << 32 | gain << 16 | ramp, Ordering::Release);
     }
 
     /// The turn played last and how many of its samples have left the sink; `(0, 0)` before the first.
@@ -154,21 +145,8 @@ impl Speaker {
         let (samples, samples_out) = RingBuffer::new((sample_rate * QUEUE_SECONDS) as usize);
         let (segments, segments_out) = RingBuffer::new(SEGMENTS);
         let wishes = Arc::new(Wishes::default());
-        let queue = Queue {
-            samples: samples_out,
-            segments: segments_out,
-            wishes: wishes.clone(),
-        };
-        (
-            Self {
-                samples,
-                segments,
-                wishes,
-                sample_rate,
-                turn: 0,
-            },
-            queue,
-        )
+        let queue = Queue { samples: samples_out, segments: segments_out, wishes: wishes.clone() };
+        (Self { samples, segments, wishes, sample_rate, turn: 0 }, queue)
     }
 
     /// Samples per second of what it takes.
@@ -178,9 +156,7 @@ impl Speaker {
 
     /// The controls of this loudspeaker.
     pub fn control(&self) -> SpeakerControl {
-        SpeakerControl {
-            wishes: self.wishes.clone(),
-        }
+        SpeakerControl { wishes: self.wishes.clone() }
     }
 
     /// Queues samples of `turn`, at the voice's rate. Turns count up from 1; a higher one ends those before it.
@@ -203,11 +179,7 @@ impl Speaker {
             }
             let (now, later) = rest.split_at(room);
             let _ = self.samples.push_partial_slice(now);
-            let _ = self.segments.push(Segment {
-                turn,
-                len: room,
-                last: false,
-            });
+            let _ = self.segments.push(Segment { turn, len: room, last: false });
             rest = later;
         }
         self.admit(turn, cancel)
@@ -220,15 +192,7 @@ impl Speaker {
                 Queued::Yes => {}
                 dropped => return dropped,
             }
-            if self
-                .segments
-                .push(Segment {
-                    turn,
-                    len: 0,
-                    last: true,
-                })
-                .is_ok()
-            {
+            if self.segments.push(Segment { turn, len: 0, last: true }).is_ok() {
                 return Queued::Yes;
             }
             std::thread::sleep(FULL_QUEUE_WAIT);
@@ -250,10 +214,7 @@ impl Speaker {
         if self.segments.is_abandoned() {
             return Queued::Closed;
         }
-        if turn < self.turn.max(1)
-            || turn <= self.wishes.cancelled_through()
-            || cancel.load(Ordering::Acquire)
-        {
+        if turn < self.turn.max(1) || turn <= self.wishes.cancelled_through() || cancel.load(Ordering::Acquire) {
             return Queued::Stale;
         }
         self.turn = turn;

@@ -55,21 +55,13 @@ impl Feed {
             let mono = data.chunks_exact(self.channels).map(|frame| {
                 let sum: f32 = frame.iter().map(|sample| f32::from_sample(*sample)).sum();
                 let mean = sum * share;
-                if mean.is_finite() {
-                    mean.clamp(-1.0, 1.0)
-                } else {
-                    0.0
-                }
+                if mean.is_finite() { mean.clamp(-1.0, 1.0) } else { 0.0 }
             });
             chunk.fill_from_iter(mono);
         }
-        self.dropped
-            .fetch_add((frames - stored) as u64, Ordering::Relaxed);
+        self.dropped.fetch_add((frames - stored) as u64, Ordering::Relaxed);
         let at_ns = self.epoch.elapsed().as_nanos() as u64;
-        let _ = self.stamps.push(Stamp {
-            at_ns,
-            samples: stored as u64,
-        });
+        let _ = self.stamps.push(Stamp { at_ns, samples: stored as u64 });
     }
 }
 
@@ -80,11 +72,7 @@ pub(super) struct Input {
 }
 
 /// Opens the microphone of this name, or the default one.
-pub(super) fn open(
-    name: Option<&str>,
-    epoch: Instant,
-    trouble: &Trouble,
-) -> Result<(Input, Captured)> {
+pub(super) fn open(name: Option<&str>, epoch: Instant, trouble: &Trouble) -> Result<(Input, Captured)> {
     let (device, label) = devices::find(Kind::Microphone, name)?;
     let failed = |error: cpal::Error| Error::Device {
         kind: Kind::Microphone.word(),
@@ -99,20 +87,11 @@ pub(super) fn open(
         let (stamps, stamps_out) = RingBuffer::new(4096);
         let dropped = Arc::<AtomicU64>::default();
         let channels = usize::from(supported.channels()).max(1);
-        let mut feed = Feed {
-            samples,
-            stamps,
-            dropped: dropped.clone(),
-            channels,
-            epoch,
-        };
+        let mut feed = Feed { samples, stamps, dropped: dropped.clone(), channels, epoch };
         let trouble = trouble.clone();
         let on_error = move |error| trouble.report(&error);
-        let config = cpal::StreamConfig {
-            channels: supported.channels(),
-            sample_rate: supported.sample_rate(),
-            buffer_size,
-        };
+        let config =
+            cpal::StreamConfig { channels: supported.channels(), sample_rate: supported.sample_rate(), buffer_size };
         macro_rules! stream {
             ($($format:ident => $sample:ty),*) => {
                 match supported.sample_format() {
@@ -135,27 +114,13 @@ pub(super) fn open(
             F32 => f32, F64 => f64
         )?;
         stream.play()?;
-        Ok((
-            stream,
-            Captured {
-                samples: samples_out,
-                stamps: stamps_out,
-                sample_rate,
-                dropped,
-            },
-        ))
+        Ok((stream, Captured { samples: samples_out, stamps: stamps_out, sample_rate, dropped }))
     };
     // 10 ms at a time if the device can, else whatever it likes.
     let (stream, captured) = build(cpal::BufferSize::Fixed(sample_rate / 100))
         .or_else(|_| build(cpal::BufferSize::Default))
         .map_err(failed)?;
-    Ok((
-        Input {
-            _stream: stream,
-            name: label,
-        },
-        captured,
-    ))
+    Ok((Input { _stream: stream, name: label }, captured))
 }
 
 #[cfg(test)]
@@ -166,17 +131,7 @@ mod tests {
         let (samples, samples_out) = RingBuffer::new(room);
         let (stamps, stamps_out) = RingBuffer::new(4);
         let dropped = Arc::default();
-        (
-            Feed {
-                samples,
-                stamps,
-                dropped,
-                channels,
-                epoch: Instant::now(),
-            },
-            samples_out,
-            stamps_out,
-        )
+        (Feed { samples, stamps, dropped, channels, epoch: Instant::now() }, samples_out, stamps_out)
     }
 
     #[test]
@@ -188,16 +143,8 @@ mod tests {
         let got: Vec<f32> = std::iter::from_fn(|| samples.pop().ok()).collect();
         let wanted = [0.375, -1.0, 0.0, 1.0, 1.0, -0.5, 0.0, -1.0];
         assert_eq!(got.len(), wanted.len());
-        assert!(
-            got.iter().zip(wanted).all(|(g, w)| (g - w).abs() < 1e-4),
-            "{got:?}"
-        );
-        assert_eq!(
-            std::iter::from_fn(|| stamps.pop().ok())
-                .map(|s| s.samples)
-                .collect::<Vec<_>>(),
-            [4, 2, 2]
-        );
+        assert!(got.iter().zip(wanted).all(|(g, w)| (g - w).abs() < 1e-4), "{got:?}");
+        assert_eq!(std::iter::from_fn(|| stamps.pop().ok()).map(|s| s.samples).collect::<Vec<_>>(), [4, 2, 2]);
     }
 
     #[test]

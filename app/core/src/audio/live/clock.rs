@@ -17,17 +17,12 @@ pub(crate) struct BurstClock {
 
 impl BurstClock {
     pub(crate) fn new(rate: u32) -> Self {
-        Self {
-            rate: f64::from(rate),
-            samples: 0,
-            start_ns: None,
-        }
+        Self { rate: f64::from(rate), samples: 0, start_ns: None }
     }
 
     /// The time of the next sample, by what is known.
     pub(crate) fn time(&self) -> Option<u64> {
-        self.start_ns
-            .map(|start| (start + self.samples as f64 / self.rate * 1e9).max(0.0) as u64)
+        self.start_ns.map(|start| (start + self.samples as f64 / self.rate * 1e9).max(0.0) as u64)
     }
 
     /// A loudspeaker asks, at `now_ns`, for `samples`; returns the time of their first.
@@ -66,11 +61,7 @@ impl BurstClock {
             None => now,
         };
         let error = now - estimate;
-        let shift = if (0.0..=STALL_NS).contains(&error) {
-            error * FOLLOW
-        } else {
-            error
-        };
+        let shift = if (0.0..=STALL_NS).contains(&error) { error * FOLLOW } else { error };
         let time = estimate + shift;
         self.start_ns = Some(time - self.samples as f64 / self.rate * 1e9);
         time.max(0.0) as u64

@@ -92,17 +92,9 @@ impl<T> Place<T> {
     }
 
     /// Opens the device asked for, else the default.
-    fn open(
-        &mut self,
-        reports: &Sender<Report>,
-        open: impl Fn(Option<&str>, &Trouble) -> Result<T>,
-    ) -> Result<()> {
+    fn open(&mut self, reports: &Sender<Report>, open: impl Fn(Option<&str>, &Trouble) -> Result<T>) -> Result<()> {
         self.opening += 1;
-        let trouble = Trouble {
-            reports: reports.clone(),
-            kind: self.kind,
-            opening: self.opening,
-        };
+        let trouble = Trouble { reports: reports.clone(), kind: self.kind, opening: self.opening };
         let (device, fallback) = match (open(self.wanted.as_deref(), &trouble), &self.wanted) {
             (Ok(device), _) => (device, false),
             (Err(_), Some(_)) => (open(None, &trouble)?, true),
@@ -121,19 +113,9 @@ impl<T> Place<T> {
         T: Named + Send + 'static,
     {
         if let Some(device) = self.open.take() {
-            tracing::debug!(
-                kind = self.kind.word(),
-                name = device.name(),
-                why,
-                "device lost"
-            );
+            tracing::debug!(kind = self.kind.word(), name = device.name(), why, "device lost");
             let name = device.name().to_string();
-            self.loss.get_or_insert(Loss {
-                since: Instant::now(),
-                name,
-                why,
-                told: false,
-            });
+            self.loss.get_or_insert(Loss { since: Instant::now(), name, why, told: false });
             self.next_try = Instant::now();
             retire(device);
         }
@@ -141,18 +123,10 @@ impl<T> Place<T> {
 
     /// Tells of a loss that lasts.
     fn tell_loss(&mut self, events: &Sender<DeviceEvent>) {
-        if let Some(loss) = self
-            .loss
-            .as_mut()
-            .filter(|loss| !loss.told && loss.since.elapsed() > HICCUP)
-        {
+        if let Some(loss) = self.loss.as_mut().filter(|loss| !loss.told && loss.since.elapsed() > HICCUP) {
             loss.told = true;
             let (name, why) = (loss.name.clone(), loss.why.clone());
-            let _ = events.try_send(DeviceEvent::Lost {
-                kind: self.kind.word(),
-                name,
-                why,
-            });
+            let _ = events.try_send(DeviceEvent::Lost { kind: self.kind.word(), name, why });
         }
     }
 
@@ -163,22 +137,10 @@ impl<T> Place<T> {
     {
         let Some(device) = &self.open else { return };
         let name = device.name().to_string();
-        tracing::debug!(
-            kind = self.kind.word(),
-            name,
-            fallback = self.fallback,
-            "device opened"
-        );
-        let hiccup = self
-            .loss
-            .take()
-            .is_some_and(|loss| !loss.told && loss.name == name);
+        tracing::debug!(kind = self.kind.word(), name, fallback = self.fallback, "device opened");
+        let hiccup = self.loss.take().is_some_and(|loss| !loss.told && loss.name == name);
         if !hiccup {
-            let _ = events.try_send(DeviceEvent::Opened {
-                kind: self.kind.word(),
-                name,
-                fallback: self.fallback,
-            });
+            let _ = events.try_send(DeviceEvent::Opened { kind: self.kind.word(), name, fallback: self.fallback });
         }
     }
 
@@ -229,12 +191,8 @@ impl Keeper {
         let _quiet = devices::quiet();
         self.open_input()?;
         self.open_output()?;
-        let missing = |kind: Kind, name: &Option<String>| {
-            Err(Error::NoDevice {
-                kind: kind.word(),
-                name: name.clone(),
-            })
-        };
+        let missing =
+            |kind: Kind, name: &Option<String>| Err(Error::NoDevice { kind: kind.word(), name: name.clone() });
         if self.input.fallback {
             return missing(Kind::Microphone, &self.input.wanted);
         }
@@ -294,8 +252,7 @@ impl Keeper {
         if self.input.open.is_none() && now >= self.input.next_try && self.open_input().is_err() {
             self.input.retry_later();
         }
-        if self.output.open.is_none() && now >= self.output.next_try && self.open_output().is_err()
-        {
+        if self.output.open.is_none() && now >= self.output.next_try && self.open_output().is_err() {
             self.output.retry_later();
         }
     }
@@ -304,9 +261,7 @@ impl Keeper {
     fn take_back(&mut self) {
         let now = Instant::now();
         let back = |place_kind: Kind, wanted: &Option<String>| {
-            wanted
-                .as_deref()
-                .is_some_and(|name| devices::find(place_kind, Some(name)).is_ok())
+            wanted.as_deref().is_some_and(|name| devices::find(place_kind, Some(name)).is_ok())
         };
         if self.input.fallback && self.input.open.is_some() && now >= self.input.next_try {
             self.input.next_try = now + RETURN;
@@ -333,21 +288,15 @@ impl Keeper {
             let _ = captured.send(samples);
             Ok(input)
         })?;
-        self.pulse
-            .heard_ns
-            .store(self.now_ns() + START_NS, Ordering::Release);
+        self.pulse.heard_ns.store(self.now_ns() + START_NS, Ordering::Release);
         self.input.tell_opened(&self.events);
         Ok(())
     }
 
     fn open_output(&mut self) -> Result<()> {
         let slot = self.slot.clone();
-        self.output.open(&self.reports, |name, trouble| {
-            playback::open(name, &slot, trouble)
-        })?;
-        self.slot
-            .rendered_ns
-            .fetch_max(self.now_ns() + START_NS, Ordering::AcqRel);
+        self.output.open(&self.reports, |name, trouble| playback::open(name, &slot, trouble))?;
+        self.slot.rendered_ns.fetch_max(self.now_ns() + START_NS, Ordering::AcqRel);
         self.output.tell_opened(&self.events);
         Ok(())
     }
@@ -359,9 +308,7 @@ impl Keeper {
 
 /// Closes a device on a thread of its own: some systems let nobody go from a device that is gone.
 fn retire(device: impl Send + 'static) {
-    let closing = std::thread::Builder::new()
-        .name("audio-close".into())
-        .spawn(move || drop(device));
+    let closing = std::thread::Builder::new().name("audio-close".into()).spawn(move || drop(device));
     if let Err(error) = closing {
         tracing::warn!(%error, "a device had to be closed in place");
     }

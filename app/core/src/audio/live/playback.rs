@@ -67,8 +67,7 @@ impl Voice {
         let voice_rate = slot.voice_rate;
         let resampler = Resampler::new(voice_rate, device_rate.get())?;
         let chunk = (voice_rate as usize / 200).max(32);
-        let most =
-            (chunk as u64 * u64::from(device_rate.get())).div_ceil(u64::from(voice_rate)) as usize;
+        let most = (chunk as u64 * u64::from(device_rate.get())).div_ceil(u64::from(voice_rate)) as usize;
         let filter = Duration::from_secs_f64(resampler.latency() as f64 / f64::from(voice_rate));
         Ok(Self {
             slot,
@@ -94,11 +93,7 @@ impl Voice {
         // One callback asks for several chunks; only the first tells when the device could take more.
         let first = now_ns.saturating_sub(self.last_ask_ns) > SAME_CALLBACK_NS;
         self.last_ask_ns = now_ns;
-        let time = if first {
-            self.clock.asked(now_ns, len)
-        } else {
-            self.clock.more(len)
-        };
+        let time = if first { self.clock.asked(now_ns, len) } else { self.clock.more(len) };
         let at_ns = time + self.latency_ns;
         self.rendered.fill(0.0);
         if self.slot.current.load(Ordering::Acquire) == self.number
@@ -127,10 +122,7 @@ impl Iterator for Voice {
             }
             self.refill();
         }
-        let sample = self.ready[..self.len]
-            .get(self.next)
-            .copied()
-            .unwrap_or(0.0);
+        let sample = self.ready[..self.len].get(self.next).copied().unwrap_or(0.0);
         self.next += 1;
         Some(sample)
     }
@@ -163,13 +155,8 @@ pub(super) struct Output {
 /// Opens the loudspeaker of this name, or the default one, and lets it play what the slot's player renders.
 pub(super) fn open(name: Option<&str>, slot: &Arc<Slot>, trouble: &Trouble) -> Result<Output> {
     let (device, label) = devices::find(Kind::Loudspeaker, name)?;
-    let failed = |why: String| Error::Device {
-        kind: Kind::Loudspeaker.word(),
-        name: label.clone(),
-        why,
-    };
-    let supported =
-        devices::default_config(&device, Kind::Loudspeaker).map_err(|e| failed(e.to_string()))?;
+    let failed = |why: String| Error::Device { kind: Kind::Loudspeaker.word(), name: label.clone(), why };
+    let supported = devices::default_config(&device, Kind::Loudspeaker).map_err(|e| failed(e.to_string()))?;
     // 20 ms at a time if the device can, else whatever it likes.
     let frames = supported.sample_rate() / 50;
     let build = |buffer| {
@@ -189,13 +176,9 @@ pub(super) fn open(name: Option<&str>, slot: &Arc<Slot>, trouble: &Trouble) -> R
     // A request comes when one of two buffers is empty, so what is asked for now sounds one buffer later. To say less than
     // the truth is safe: the echo canceller finds a delay that is left, but not an echo before its cause.
     let buffer = Duration::from_secs_f64(f64::from(frames) / f64::from(supported.sample_rate()));
-    let voice =
-        Voice::new(slot.clone(), device_rate, buffer).map_err(|error| failed(error.to_string()))?;
+    let voice = Voice::new(slot.clone(), device_rate, buffer).map_err(|error| failed(error.to_string()))?;
     sink.mixer().add(voice);
-    Ok(Output {
-        _sink: sink,
-        name: label,
-    })
+    Ok(Output { _sink: sink, name: label })
 }
 
 /// rodio's errors name the step that failed, their source says why.
@@ -217,9 +200,8 @@ mod tests {
         for device_rate in [8000u32, 16_000, 44_100, 48_000, 96_000, 192_000] {
             let (mut speaker, player, _account) = Player::new(22_050);
             let slot = Slot::new(player, Instant::now());
-            let tone: Vec<f32> = (0..22_050)
-                .map(|i| 0.5 * (std::f32::consts::TAU * 440.0 * i as f32 / 22_050.0).sin())
-                .collect();
+            let tone: Vec<f32> =
+                (0..22_050).map(|i| 0.5 * (std::f32::consts::TAU * 440.0 * i as f32 / 22_050.0).sin()).collect();
             let go = AtomicBool::new(false);
             let _ = speaker.play(1, &tone, &go);
             let _ = speaker.finish(1, &go);
@@ -227,29 +209,15 @@ mod tests {
             let mut voice = Voice::new(slot.clone(), rate, Duration::ZERO).unwrap();
             let out: Vec<f32> = voice.by_ref().take(device_rate as usize * 3 / 2).collect();
             let power: f32 = out.iter().map(|s| s * s).sum::<f32>() / device_rate as f32;
-            assert!(
-                (power - 0.125).abs() < 0.002,
-                "{device_rate} Hz: power {power}"
-            );
-            let first =
-                out.iter().position(|s| s.abs() > 0.01).unwrap() as f32 / device_rate as f32;
+            assert!((power - 0.125).abs() < 0.002, "{device_rate} Hz: power {power}");
+            let first = out.iter().position(|s| s.abs() > 0.01).unwrap() as f32 / device_rate as f32;
             assert!(first < 0.03, "{device_rate} Hz: starts after {first} s");
 
             // A source that was replaced plays silence and leaves the player alone.
             let _ = speaker.play(2, &tone, &go);
             let mut newer = Voice::new(slot, rate, Duration::ZERO).unwrap();
-            assert!(
-                voice
-                    .take(device_rate as usize)
-                    .skip(device_rate as usize / 20)
-                    .all(|s| s == 0.0)
-            );
-            assert!(
-                newer
-                    .by_ref()
-                    .take(device_rate as usize)
-                    .any(|s| s.abs() > 0.4)
-            );
+            assert!(voice.take(device_rate as usize).skip(device_rate as usize / 20).all(|s| s == 0.0));
+            assert!(newer.by_ref().take(device_rate as usize).any(|s| s.abs() > 0.4));
         }
     }
 }

@@ -18,12 +18,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let (speaker, player, account) = Player::new(RATE);
-        Self {
-            speaker,
-            player,
-            account,
-            rendered: 0,
-        }
+        Self { speaker, player, account, rendered: 0 }
     }
 
     fn play(&mut self, turn: u64, samples: &[f32]) {
@@ -55,43 +50,18 @@ impl Bench {
                     Report::GainReached { turn, gain, at_ns } => {
                         format!("gain {turn} {gain:.2} at {}", at(at_ns))
                     }
-                    Report::Paused {
-                        turn,
-                        played,
-                        at_ns,
-                    } => format!("paused {turn} after {played} at {}", at(at_ns)),
-                    Report::Resumed {
-                        turn,
-                        played,
-                        at_ns,
-                    } => {
+                    Report::Paused { turn, played, at_ns } => format!("paused {turn} after {played} at {}", at(at_ns)),
+                    Report::Resumed { turn, played, at_ns } => {
                         format!("resumed {turn} after {played} at {}", at(at_ns))
                     }
-                    Report::Cancelled {
-                        turn,
-                        played,
-                        at_ns,
-                    } => {
+                    Report::Cancelled { turn, played, at_ns } => {
                         format!("cancelled {turn} after {played} at {}", at(at_ns))
                     }
-                    Report::Drained {
-                        turn,
-                        played,
-                        at_ns,
-                    } => {
+                    Report::Drained { turn, played, at_ns } => {
                         format!("drained {turn} after {played} at {}", at(at_ns))
                     }
-                    Report::Underrun {
-                        turn,
-                        played,
-                        at_ns,
-                        len_ns,
-                    } => {
-                        format!(
-                            "underrun {turn} after {played} at {} for {}",
-                            at(at_ns),
-                            at(len_ns)
-                        )
+                    Report::Underrun { turn, played, at_ns, len_ns } => {
+                        format!("underrun {turn} after {played} at {} for {}", at(at_ns), at(len_ns))
                     }
                 })
             })
@@ -101,10 +71,7 @@ impl Bench {
 
 /// Largest difference between neighbours.
 fn largest_step(samples: &[f32]) -> f32 {
-    samples
-        .windows(2)
-        .map(|w| (w[1] - w[0]).abs())
-        .fold(0.0, f32::max)
+    samples.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0.0, f32::max)
 }
 
 fn ramp(from: usize, len: usize) -> Vec<f32> {
@@ -127,14 +94,7 @@ fn chunks_of_any_size_join_without_a_gap() {
         assert_eq!(out[..5000], samples, "chunks of {chunk}, blocks of {block}");
         assert!(out[5000..].iter().all(|s| *s == 0.0));
         // 316 / 100,000 is the first sample of the ramp at -50 dB.
-        assert_eq!(
-            bench.reports(),
-            [
-                "started 1 at 0",
-                "audible 1 at 316",
-                "drained 1 after 5000 at 5000"
-            ]
-        );
+        assert_eq!(bench.reports(), ["started 1 at 0", "audible 1 at 316", "drained 1 after 5000 at 5000"]);
         assert_eq!(bench.speaker.control().position(), (1, 5000));
     }
 }
@@ -181,19 +141,8 @@ fn cancel_fades_within_10_ms_and_lets_nothing_through_later() {
     let last = out.iter().rposition(|s| *s != 0.0).unwrap();
     assert!(last < 160, "still sounding after {last} samples");
     assert!(largest_step(&out) < 0.01, "click of {}", largest_step(&out));
-    assert_eq!(
-        bench.reports(),
-        [
-            "started 1 at 0",
-            "audible 1 at 0",
-            "cancelled 1 after 1128 at 1128"
-        ]
-    );
-    assert_eq!(
-        bench.speaker.queued().as_nanos(),
-        0,
-        "cancelled audio still waits"
-    );
+    assert_eq!(bench.reports(), ["started 1 at 0", "audible 1 at 0", "cancelled 1 after 1128 at 1128"]);
+    assert_eq!(bench.speaker.queued().as_nanos(), 0, "cancelled audio still waits");
     assert!(control.is_cancelled(1));
 
     // Late audio of the cancelled turn is refused at the door; the next turn is whole from its first sample.
@@ -203,14 +152,7 @@ fn cancel_fades_within_10_ms_and_lets_nothing_through_later() {
     bench.finish(2);
     let out = bench.render(128);
     assert_eq!((&out[..64], &out[64..]), (&[0.3; 64][..], &[0.0; 64][..]));
-    assert_eq!(
-        bench.reports(),
-        [
-            "started 2 at 3000",
-            "audible 2 at 3000",
-            "drained 2 after 64 at 3064"
-        ]
-    );
+    assert_eq!(bench.reports(), ["started 2 at 3000", "audible 2 at 3000", "drained 2 after 64 at 3064"]);
 }
 
 #[test]
@@ -222,14 +164,7 @@ fn cancel_before_the_first_sample_leaves_an_empty_queue() {
     bench.finish(2);
     let out = bench.render(64);
     assert_eq!(out[..10], [0.3; 10]);
-    assert_eq!(
-        bench.reports(),
-        [
-            "cancelled 1 after 0 at 0",
-            "started 2 at 0",
-            "audible 2 at 0"
-        ]
-    );
+    assert_eq!(bench.reports(), ["cancelled 1 after 0 at 0", "started 2 at 0", "audible 2 at 0"]);
 }
 
 #[test]
@@ -245,10 +180,7 @@ fn cancel_reaches_the_turn_that_sounds_and_the_ones_queued_behind_it() {
     let out = bench.render(640);
     assert!(out[128..628].iter().all(|s| *s == 0.1) && out[628..].iter().all(|s| *s == 0.0));
     let reports = bench.reports();
-    assert_eq!(
-        reports[2..4],
-        ["cancelled 1 after 192 at 192", "cancelled 2 after 0 at 192"]
-    );
+    assert_eq!(reports[2..4], ["cancelled 1 after 192 at 192", "cancelled 2 after 0 at 192"]);
 }
 
 #[test]
@@ -259,10 +191,7 @@ fn cancel_of_a_turn_that_is_over_still_answers() {
     bench.render(128);
     bench.speaker.control().cancel(1);
     bench.render(64);
-    assert_eq!(
-        bench.reports()[2..],
-        ["drained 1 after 64 at 64", "cancelled 1 after 64 at 128"]
-    );
+    assert_eq!(bench.reports()[2..], ["drained 1 after 64 at 64", "cancelled 1 after 64 at 128"]);
 }
 
 #[test]
@@ -277,21 +206,13 @@ fn pause_and_resume_lose_nothing_and_do_not_click() {
     out.extend(bench.render(1000));
     control.resume(1);
     out.extend(bench.render(4000));
-    assert!(
-        largest_step(&out[..4872]) < 0.03,
-        "click of {}",
-        largest_step(&out[..4872])
-    );
+    assert!(largest_step(&out[..4872]) < 0.03, "click of {}", largest_step(&out[..4872]));
     // 128 samples of fade-out, silence, fade-in from where it stopped: every sample of the turn was sent exactly once.
     assert!(out[1128..2000].iter().all(|s| *s == 0.0));
     assert_eq!(out[2128..4872], tone[1256..4000]);
     assert_eq!(
         bench.reports()[2..],
-        [
-            "paused 1 after 1128 at 1128",
-            "resumed 1 after 1128 at 2000",
-            "drained 1 after 4000 at 4872"
-        ]
+        ["paused 1 after 1128 at 1128", "resumed 1 after 1128 at 2000", "drained 1 after 4000 at 4872"]
     );
 }
 
@@ -312,10 +233,7 @@ fn a_turn_held_before_its_start_waits_and_another_can_replace_it() {
     assert_eq!(bench.render(100), [0.0; 100]);
     control.resume(2);
     assert_eq!(bench.render(500), [0.25; 500]);
-    assert_eq!(
-        bench.reports()[..2],
-        ["cancelled 1 after 0 at 300", "started 2 at 700"]
-    );
+    assert_eq!(bench.reports()[..2], ["cancelled 1 after 0 at 300", "started 2 at 700"]);
 }
 
 #[test]
@@ -327,10 +245,7 @@ fn cancel_while_paused_is_silent_at_once() {
     bench.render(640);
     bench.speaker.control().cancel(1);
     assert_eq!(bench.render(64), [0.0; 64]);
-    assert_eq!(
-        bench.reports()[2..],
-        ["paused 1 after 192 at 192", "cancelled 1 after 192 at 192"]
-    );
+    assert_eq!(bench.reports()[2..], ["paused 1 after 192 at 192", "cancelled 1 after 192 at 192"]);
 }
 
 #[test]
@@ -341,30 +256,13 @@ fn gain_ramps_and_belongs_to_its_turn() {
     bench.play(2, &[0.5; 200]);
     bench.finish(2);
     bench.render(100);
-    bench
-        .speaker
-        .control()
-        .set_gain(1, 0.2, std::time::Duration::from_millis(20));
+    bench.speaker.control().set_gain(1, 0.2, std::time::Duration::from_millis(20));
     let out = bench.render(1000);
-    assert!(
-        largest_step(&out) < 0.002,
-        "click of {}",
-        largest_step(&out)
-    );
-    assert!(
-        out[319..].iter().all(|s| (s - 0.1).abs() < 1e-5),
-        "gain is not there after 20 ms"
-    );
-    bench
-        .speaker
-        .control()
-        .set_gain(1, 1.0, std::time::Duration::from_millis(10));
+    assert!(largest_step(&out) < 0.002, "click of {}", largest_step(&out));
+    assert!(out[319..].iter().all(|s| (s - 0.1).abs() < 1e-5), "gain is not there after 20 ms");
+    bench.speaker.control().set_gain(1, 1.0, std::time::Duration::from_millis(10));
     bench.render(160);
-    assert_eq!(
-        bench.render(840)[739..],
-        [0.5; 101],
-        "the next turn plays at full level"
-    );
+    assert_eq!(bench.render(840)[739..], [0.5; 101], "the next turn plays at full level");
     let reports = bench.reports();
     assert_eq!(reports[2..4], ["gain 1 0.20 at 420", "gain 1 1.00 at 1260"]);
 }
@@ -377,19 +275,9 @@ fn a_hole_is_counted_once_and_does_not_click() {
     bench.play(1, &[0.5; 1000]);
     bench.finish(1);
     out.extend(bench.render(2000));
-    assert!(
-        largest_step(&out[..4000]) < 0.01,
-        "click of {}",
-        largest_step(&out[..4000])
-    );
+    assert!(largest_step(&out[..4000]) < 0.01, "click of {}", largest_step(&out[..4000]));
     assert!(out[1000..3000].iter().all(|s| *s == 0.0));
-    assert_eq!(
-        bench.reports()[2..],
-        [
-            "underrun 1 after 1000 at 1000 for 2000",
-            "drained 1 after 2000 at 4000"
-        ]
-    );
+    assert_eq!(bench.reports()[2..], ["underrun 1 after 1000 at 1000 for 2000", "drained 1 after 2000 at 4000"]);
 }
 
 #[test]
@@ -448,8 +336,5 @@ fn a_player_nobody_listens_to_goes_on() {
         bench.finish(turn);
         assert_eq!(bench.render(100), [0.1; 100], "turn {turn}");
     }
-    assert!(
-        bench.player.lost_reports() > 0,
-        "the test did not fill the ring"
-    );
+    assert!(bench.player.lost_reports() > 0, "the test did not fill the ring");
 }

@@ -42,16 +42,10 @@ impl Coding {
             (Self::S24, &[a, b, c]) => i32::from_le_bytes([0, a, b, c]) as f32 / 2_147_483_648.0,
             (Self::S32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]) as f32 / 2_147_483_648.0,
             (Self::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]),
-            (Self::F64, &[a, b, c, d, e, f, g, h]) => {
-                f64::from_le_bytes([a, b, c, d, e, f, g, h]) as f32
-            }
+            (Self::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]) as f32,
             _ => 0.0,
         };
-        if value.is_finite() {
-            value.clamp(-1.0, 1.0)
-        } else {
-            0.0
-        }
+        if value.is_finite() { value.clamp(-1.0, 1.0) } else { 0.0 }
     }
 }
 
@@ -75,22 +69,17 @@ impl Format {
     /// Appends the mean of the channels of each whole frame in `bytes`.
     pub(super) fn mix_down(&self, bytes: &[u8], out: &mut Vec<f32>) {
         let (size, share) = (self.coding.bytes(), 1.0 / f32::from(self.channels));
-        out.extend(bytes.chunks_exact(self.frame_bytes()).map(|frame| {
-            frame
-                .chunks_exact(size)
-                .map(|sample| self.coding.decode(sample))
-                .sum::<f32>()
-                * share
-        }));
+        out.extend(
+            bytes
+                .chunks_exact(self.frame_bytes())
+                .map(|frame| frame.chunks_exact(size).map(|sample| self.coding.decode(sample)).sum::<f32>() * share),
+        );
     }
 
     /// Reads a `fmt ` chunk; the error says what is wrong with it.
     pub(super) fn parse(chunk: &[u8]) -> Result<Self, String> {
         let Some((head, tail)) = chunk.split_first_chunk::<16>() else {
-            return Err(format!(
-                "its format chunk has {} bytes instead of at least 16",
-                chunk.len()
-            ));
+            return Err(format!("its format chunk has {} bytes instead of at least 16", chunk.len()));
         };
         let word = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let [tag, channels, block_align, bits] = [word(0), word(2), word(12), word(14)];
@@ -102,14 +91,10 @@ impl Format {
             _ => tag,
         };
         if channels == 0 || channels > MAX_CHANNELS {
-            return Err(format!(
-                "it has {channels} channels (1 to {MAX_CHANNELS} are supported)"
-            ));
+            return Err(format!("it has {channels} channels (1 to {MAX_CHANNELS} are supported)"));
         }
         if !(MIN_RATE..=MAX_RATE).contains(&sample_rate) {
-            return Err(format!(
-                "its sample rate is {sample_rate} Hz ({MIN_RATE} to {MAX_RATE} Hz are supported)"
-            ));
+            return Err(format!("its sample rate is {sample_rate} Hz ({MIN_RATE} to {MAX_RATE} Hz are supported)"));
         }
         let coding = match (tag, bits) {
             // Odd depths such as 12 or 20 bits fill the upper bits of whole bytes.
@@ -121,22 +106,14 @@ impl Format {
             (3, 32) => Coding::F32,
             (3, 64) => Coding::F64,
             (1, _) => {
-                return Err(format!(
-                    "it has {bits} bits per sample (8 to 32 are supported)"
-                ));
+                return Err(format!("it has {bits} bits per sample (8 to 32 are supported)"));
             }
             (3, _) => {
-                return Err(format!(
-                    "it has {bits}-bit floating point samples (32 and 64 are supported)"
-                ));
+                return Err(format!("it has {bits}-bit floating point samples (32 and 64 are supported)"));
             }
             _ => return Err(format!("its audio is compressed as {}", compression(tag))),
         };
-        let format = Self {
-            sample_rate,
-            channels,
-            coding,
-        };
+        let format = Self { sample_rate, channels, coding };
         if format.frame_bytes() != usize::from(block_align) {
             return Err(format!(
                 "its header contradicts itself: {channels} channels of {bits} bits do not make frames of {block_align} bytes"

@@ -27,10 +27,7 @@ pub struct Reader {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader")
-            .field("path", &self.path)
-            .field("format", &self.format)
-            .finish_non_exhaustive()
+        f.debug_struct("Reader").field("path", &self.path).field("format", &self.format).finish_non_exhaustive()
     }
 }
 
@@ -49,21 +46,12 @@ impl Reader {
     /// # Errors
     /// As [`Self::open`].
     pub fn new(path: &Path, mut input: Box<dyn Read + Send>) -> Result<Self> {
-        let bad = |why: &str| Error::BadWav {
-            path: path.into(),
-            why: why.into(),
-        };
+        let bad = |why: &str| Error::BadWav { path: path.into(), why: why.into() };
         let mut riff = [0; 12];
         let got = fill(&mut input, &mut riff).map_err(|source| read_error(path, source))?;
         let [a, b, c, d, riff_len @ .., e, f, g, h] = riff;
-        if got < 12
-            || !matches!(&[a, b, c, d], b"RIFF" | b"RF64" | b"BW64")
-            || &[e, f, g, h] != b"WAVE"
-        {
-            return Err(Error::NotWav {
-                path: path.into(),
-                found: describe(&riff[..got]),
-            });
+        if got < 12 || !matches!(&[a, b, c, d], b"RIFF" | b"RF64" | b"BW64") || &[e, f, g, h] != b"WAVE" {
+            return Err(Error::NotWav { path: path.into(), found: describe(&riff[..got]) });
         }
         let unfinished = matches!(u32::from_le_bytes(riff_len), 0 | u32::MAX);
         let (mut format, mut long_len) = (None, None);
@@ -84,32 +72,20 @@ impl Reader {
                         0 if unfinished => None,
                         len => Some(len),
                     };
-                    return Ok(Self {
-                        path: path.into(),
-                        input,
-                        format,
-                        left,
-                        truncated: false,
-                        bytes: Vec::new(),
-                    });
+                    return Ok(Self { path: path.into(), input, format, left, truncated: false, bytes: Vec::new() });
                 }
                 b"fmt " => {
-                    let chunk = chunk(&mut input, len.min(MAX_FORMAT_CHUNK))
-                        .map_err(|e| read_error(path, e))?;
+                    let chunk = chunk(&mut input, len.min(MAX_FORMAT_CHUNK)).map_err(|e| read_error(path, e))?;
                     skip(&mut input, len.saturating_sub(MAX_FORMAT_CHUNK) + len % 2)
                         .map_err(|e| read_error(path, e))?;
                     format = Some(Format::parse(&chunk).map_err(|why| bad(&why))?);
                 }
                 b"ds64" => {
-                    let chunk = chunk(&mut input, len.min(MAX_FORMAT_CHUNK))
-                        .map_err(|e| read_error(path, e))?;
+                    let chunk = chunk(&mut input, len.min(MAX_FORMAT_CHUNK)).map_err(|e| read_error(path, e))?;
                     skip(&mut input, len.saturating_sub(MAX_FORMAT_CHUNK) + len % 2)
                         .map_err(|e| read_error(path, e))?;
                     // RIFF size, then data size, eight bytes each.
-                    long_len = chunk
-                        .get(8..16)
-                        .and_then(|b| b.try_into().ok())
-                        .map(u64::from_le_bytes);
+                    long_len = chunk.get(8..16).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
                 }
                 _ => skip(&mut input, len + len % 2).map_err(|e| read_error(path, e))?,
             }
@@ -123,8 +99,7 @@ impl Reader {
 
     /// Frames that should still follow, if the header says so.
     pub fn frames_left(&self) -> Option<u64> {
-        self.left
-            .map(|bytes| bytes / self.format.frame_bytes() as u64)
+        self.left.map(|bytes| bytes / self.format.frame_bytes() as u64)
     }
 
     /// Whether the file turned out shorter than its header said.
@@ -141,8 +116,7 @@ impl Reader {
         let block = (BLOCK_FRAMES * frame) as u64;
         let wanted = self.left.map_or(block, |left| left.min(block));
         self.bytes.resize(wanted as usize, 0);
-        let got = fill(&mut self.input, &mut self.bytes)
-            .map_err(|source| read_error(&self.path, source))?;
+        let got = fill(&mut self.input, &mut self.bytes).map_err(|source| read_error(&self.path, source))?;
         if got < self.bytes.len() {
             self.truncated = self.left.is_some();
             self.left = Some(0);
@@ -181,19 +155,10 @@ impl Recording {
     /// A file without a single sample, or that cannot be read on.
     pub fn new(reader: Reader) -> Result<Self> {
         let resampler = Some(Resampler::new(reader.format.sample_rate, EAR_RATE)?);
-        let mut this = Self {
-            reader,
-            resampler,
-            raw: Vec::new(),
-            ready: Vec::new(),
-            given: 0,
-        };
+        let mut this = Self { reader, resampler, raw: Vec::new(), ready: Vec::new(), given: 0 };
         this.refill()?;
         if this.ready.is_empty() {
-            return Err(Error::BadWav {
-                path: this.reader.path,
-                why: "it holds no audio".into(),
-            });
+            return Err(Error::BadWav { path: this.reader.path, why: "it holds no audio".into() });
         }
         Ok(this)
     }
@@ -262,10 +227,7 @@ pub fn read(path: &Path, limit: Duration) -> Result<Vec<f32>> {
         samples.extend_from_slice(&block[..got]);
         if samples.len() > limit_samples {
             let why = format!("it is longer than {} s", limit.as_secs());
-            return Err(Error::BadWav {
-                path: path.into(),
-                why,
-            });
+            return Err(Error::BadWav { path: path.into(), why });
         }
         if got < block.len() {
             return Ok(samples);
@@ -274,11 +236,7 @@ pub fn read(path: &Path, limit: Duration) -> Result<Vec<f32>> {
 }
 
 fn read_error(path: &Path, source: std::io::Error) -> Error {
-    Error::Io {
-        action: "read",
-        path: path.into(),
-        source,
-    }
+    Error::Io { action: "read", path: path.into(), source }
 }
 
 /// Reads until `buffer` is full or the input ends; returns how much there was.

@@ -40,13 +40,7 @@ impl Writer {
             Some(aside) => File::create(aside),
             None => File::options().write(true).open(&path),
         };
-        let mut this = Self {
-            path,
-            aside,
-            file: None,
-            sample_rate,
-            samples: 0,
-        };
+        let mut this = Self { path, aside, file: None, sample_rate, samples: 0 };
         this.file = Some(BufWriter::new(opened.map_err(|source| this.error(source))?));
         // Readers take this length as "until the end", which is right for pipes; `finish` corrects it elsewhere.
         this.write_header(u32::MAX)?;
@@ -68,9 +62,7 @@ impl Writer {
     /// # Errors
     /// A full disk, or more samples than a WAV file can hold (27 hours at 22,050 Hz).
     pub fn write(&mut self, samples: &[f32]) -> Result<()> {
-        let len = u32::try_from(samples.len())
-            .ok()
-            .and_then(|len| self.samples.checked_add(len));
+        let len = u32::try_from(samples.len()).ok().and_then(|len| self.samples.checked_add(len));
         let Some(len) = len.filter(|len| *len <= (u32::MAX - HEADER_LEN) / 2) else {
             return Err(self.error(std::io::Error::other("a WAV file holds at most 4 GB")));
         };
@@ -91,18 +83,13 @@ impl Writer {
     /// A full disk; the unfinished file is removed then.
     pub fn finish(mut self) -> Result<()> {
         if let Some(aside) = self.aside.clone() {
-            let rewound = self
-                .file
-                .as_mut()
-                .map_or(Ok(0), |file| file.seek(SeekFrom::Start(0)));
+            let rewound = self.file.as_mut().map_or(Ok(0), |file| file.seek(SeekFrom::Start(0)));
             rewound.map_err(|source| self.error(source))?;
             self.write_header(self.samples * 2)?;
             self.flush()?;
             if let Some(file) = &self.file {
                 // The rename must not overtake the data, or a power cut leaves an empty file of the final name.
-                file.get_ref()
-                    .sync_all()
-                    .map_err(|source| self.error(source))?;
+                file.get_ref().sync_all().map_err(|source| self.error(source))?;
             }
             fs::rename(&aside, &self.path).map_err(|source| self.error(source))?;
             self.aside = None;
@@ -134,19 +121,12 @@ impl Writer {
         }
         header.extend_from_slice(b"data");
         header.extend_from_slice(&data_len.to_le_bytes());
-        let written = self
-            .file
-            .as_mut()
-            .map_or(Ok(()), |file| file.write_all(&header));
+        let written = self.file.as_mut().map_or(Ok(()), |file| file.write_all(&header));
         written.map_err(|source| self.error(source))
     }
 
     fn error(&self, source: std::io::Error) -> Error {
-        Error::Io {
-            action: "write",
-            path: self.path.clone(),
-            source,
-        }
+        Error::Io { action: "write", path: self.path.clone(), source }
     }
 }
 
@@ -175,10 +155,8 @@ mod tests {
     use super::*;
 
     fn names(dir: &Path) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(dir)
-            .unwrap()
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -192,30 +170,21 @@ mod tests {
 
         let mut writer = Writer::create(&path, 16_000).unwrap();
         writer.write(&[0.5; 100_000]).unwrap();
-        assert_eq!(
-            fs::read(&path).unwrap(),
-            old,
-            "the old file was touched before the new one was whole"
-        );
+        assert_eq!(fs::read(&path).unwrap(), old, "the old file was touched before the new one was whole");
         assert_eq!(names(dir.path()), ["out.wav", "out.wav.part"]);
         drop(writer);
         assert_eq!(names(dir.path()), ["out.wav"]);
         assert_eq!(fs::read(&path).unwrap(), old);
 
         let mut writer = Writer::create(&path, 16_000).unwrap();
-        writer
-            .write(&[-2.0, -1.0, 0.0, 1.0, 2.0, f32::NAN])
-            .unwrap();
+        writer.write(&[-2.0, -1.0, 0.0, 1.0, 2.0, f32::NAN]).unwrap();
         writer.finish().unwrap();
         assert_eq!(names(dir.path()), ["out.wav"]);
         let bytes = fs::read(&path).unwrap();
         assert_eq!(bytes.len(), 44 + 12);
         assert_eq!(&bytes[4..8], 48u32.to_le_bytes());
         assert_eq!(&bytes[40..44], 12u32.to_le_bytes());
-        let samples: Vec<_> = bytes[44..]
-            .chunks(2)
-            .map(|b| i16::from_le_bytes([b[0], b[1]]))
-            .collect();
+        let samples: Vec<_> = bytes[44..].chunks(2).map(|b| i16::from_le_bytes([b[0], b[1]])).collect();
         assert_eq!(samples, [-32_767, -32_767, 0, 32_767, 32_767, 0]);
     }
 
@@ -224,10 +193,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for path in [dir.path().to_path_buf(), dir.path().join("missing/out.wav")] {
             let message = Writer::create(&path, 16_000).unwrap_err().to_string();
-            assert!(
-                message.starts_with(&format!("cannot write {}", path.display())),
-                "{message}"
-            );
+            assert!(message.starts_with(&format!("cannot write {}", path.display())), "{message}");
         }
     }
 
@@ -247,9 +213,6 @@ mod tests {
         let mut writer = Writer::create(Path::new("/dev/full"), 16_000).unwrap();
         let result = writer.write(&[0.5; 100_000]).and_then(|()| writer.finish());
         let message = result.unwrap_err().to_string();
-        assert!(
-            message.contains("/dev/full") && message.contains("space"),
-            "{message}"
-        );
+        assert!(message.contains("/dev/full") && message.contains("space"), "{message}");
     }
 }

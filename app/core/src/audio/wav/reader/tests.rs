@@ -39,9 +39,7 @@ impl File {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let align = self
-            .block_align
-            .unwrap_or(self.channels.wrapping_mul(self.bits.div_ceil(8)));
+        let align = self.block_align.unwrap_or(self.channels.wrapping_mul(self.bits.div_ceil(8)));
         let mut format = Vec::new();
         format.extend(if self.extensible { 0xfffe } else { self.tag }.to_le_bytes());
         format.extend(self.channels.to_le_bytes());
@@ -60,11 +58,7 @@ impl File {
         body.extend(&self.before_data);
         body.extend(chunk_bytes(b"fmt ", &format));
         body.extend(b"data");
-        body.extend(
-            self.data_len
-                .unwrap_or(self.data.len() as u32)
-                .to_le_bytes(),
-        );
+        body.extend(self.data_len.unwrap_or(self.data.len() as u32).to_le_bytes());
         body.extend(&self.data);
         let mut file = self.magic.to_vec();
         file.extend(self.riff_len.unwrap_or(body.len() as u32).to_le_bytes());
@@ -93,10 +87,7 @@ fn samples(bytes: Vec<u8>) -> Vec<f32> {
 }
 
 fn message(bytes: Vec<u8>) -> String {
-    open(bytes)
-        .and_then(Recording::new)
-        .unwrap_err()
-        .to_string()
+    open(bytes).and_then(Recording::new).unwrap_err().to_string()
 }
 
 /// `value` (-1, -0.5, 0, 0.5) in a coding.
@@ -129,9 +120,7 @@ fn every_coding_and_channel_count_reads_the_same() {
             for extensible in [false, true] {
                 // All channels but the last carry the value, the last one silence.
                 let frame = |v: f32| {
-                    (0..channels).flat_map(move |c| {
-                        encode(coding, if c > 0 && c + 1 == channels { 0.0 } else { v })
-                    })
+                    (0..channels).flat_map(move |c| encode(coding, if c > 0 && c + 1 == channels { 0.0 } else { v }))
                 };
                 let data = values.into_iter().flat_map(frame).collect();
                 let mut file = File::pcm(16_000, channels, bits, data);
@@ -140,10 +129,7 @@ fn every_coding_and_channel_count_reads_the_same() {
                 let got = samples(file.bytes());
                 assert_eq!(got.len(), values.len(), "{coding:?}, {channels} channels");
                 for (got, value) in got.iter().zip(values) {
-                    assert!(
-                        (got - value * share).abs() < 1e-6,
-                        "{coding:?}, {channels} channels: {got} for {value}"
-                    );
+                    assert!((got - value * share).abs() < 1e-6, "{coding:?}, {channels} channels: {got} for {value}");
                 }
             }
         }
@@ -152,12 +138,9 @@ fn every_coding_and_channel_count_reads_the_same() {
 
 #[test]
 fn odd_depths_fill_the_upper_bits() {
-    for (bits, align, data) in [
-        (12, 2, vec![0, 0x40]),
-        (20, 3, vec![0, 0, 0x40]),
-        (24, 4, vec![0, 0, 0, 0x40]),
-        (4, 1, vec![0xc0]),
-    ] {
+    for (bits, align, data) in
+        [(12, 2, vec![0, 0x40]), (20, 3, vec![0, 0, 0x40]), (24, 4, vec![0, 0, 0, 0x40]), (4, 1, vec![0xc0])]
+    {
         let mut file = File::pcm(16_000, 1, bits, data);
         file.block_align = Some(align);
         assert_eq!(samples(file.bytes()), [0.5], "{bits} bits in {align} bytes");
@@ -166,10 +149,7 @@ fn odd_depths_fill_the_upper_bits() {
 
 #[test]
 fn numbers_beyond_range_are_tamed() {
-    let data = [f32::NAN, f32::INFINITY, -7.5, 1e30, 0.5]
-        .into_iter()
-        .flat_map(f32::to_le_bytes)
-        .collect();
+    let data = [f32::NAN, f32::INFINITY, -7.5, 1e30, 0.5].into_iter().flat_map(f32::to_le_bytes).collect();
     let mut file = File::pcm(16_000, 1, 32, data);
     file.tag = 3;
     assert_eq!(samples(file.bytes()), [0.0, 0.0, -1.0, 1.0, 0.5]);
@@ -178,11 +158,7 @@ fn numbers_beyond_range_are_tamed() {
 #[test]
 fn chunks_before_the_audio_are_skipped() {
     let mut file = File::pcm(16_000, 1, 16, vec![0, 0x40, 0, 0x40]);
-    file.before_data = [
-        chunk_bytes(b"LIST", &[7; 13]),
-        chunk_bytes(b"bext", &[0; 70_001]),
-    ]
-    .concat();
+    file.before_data = [chunk_bytes(b"LIST", &[7; 13]), chunk_bytes(b"bext", &[0; 70_001])].concat();
     assert_eq!(samples(file.bytes()), [0.5, 0.5]);
     // Chunks behind the audio are not audio.
     let mut bytes = File::pcm(16_000, 1, 16, vec![0, 0x40, 0, 0x40]).bytes();
@@ -210,11 +186,7 @@ fn a_lying_length_never_costs_audio_that_is_there() {
         let mut out = Vec::new();
         while reader.read(&mut out).unwrap() > 0 {}
         assert_eq!(out, vec![0.5; wanted], "length {data_len:#x} in the header");
-        assert_eq!(
-            reader.truncated(),
-            truncated,
-            "length {data_len:#x} in the header"
-        );
+        assert_eq!(reader.truncated(), truncated, "length {data_len:#x} in the header");
     }
 }
 
@@ -223,11 +195,7 @@ fn rf64_takes_its_length_from_ds64() {
     let mut file = File::pcm(16_000, 1, 16, vec![0, 0x40, 0, 0x40, 0x55, 0x55]);
     file.magic = *b"RF64";
     (file.data_len, file.riff_len) = (Some(u32::MAX), Some(u32::MAX));
-    let ds64 = [100u64, 4, 2]
-        .into_iter()
-        .flat_map(u64::to_le_bytes)
-        .chain([0; 4])
-        .collect::<Vec<_>>();
+    let ds64 = [100u64, 4, 2].into_iter().flat_map(u64::to_le_bytes).chain([0; 4]).collect::<Vec<_>>();
     file.before_data = chunk_bytes(b"ds64", &ds64);
     assert_eq!(samples(file.bytes()), [0.5, 0.5]);
 }
@@ -242,10 +210,7 @@ fn what_cannot_be_used_is_explained() {
     let cases: [(Vec<u8>, &str); 20] = [
         (vec![], "it is empty"),
         (b"RIFF".to_vec(), "not a WAV"),
-        (
-            b"hello, this is text\n".to_vec(),
-            r#"it starts with "hello, this ""#,
-        ),
+        (b"hello, this is text\n".to_vec(), r#"it starts with "hello, this ""#),
         (b"ID3\x04\0\0\0\0\0\0\0\0\0".to_vec(), "MP3"),
         (b"OggS\0\0\0\0\0\0\0\0\0\0".to_vec(), "Ogg"),
         (b"fLaC\0\0\0\0\0\0\0\0\0\0".to_vec(), "FLAC"),
@@ -253,14 +218,8 @@ fn what_cannot_be_used_is_explained() {
         (b"RIFX\0\0\0\x24WAVEfmt ".to_vec(), "big-endian"),
         (b"RIFF\x24\0\0\0AVI LIST".to_vec(), "not a WAV"),
         (b"RIFF\x24\0\0\0WAVE".to_vec(), "ends before its audio"),
-        (
-            b"RIFF\x24\0\0\0WAVEdata\x04\0\0\0abcd".to_vec(),
-            "no format chunk",
-        ),
-        (
-            b"RIFF\x24\0\0\0WAVEfmt \x04\0\0\0\x01\0\x01\0data\x04\0\0\0abcd".to_vec(),
-            "4 bytes instead of",
-        ),
+        (b"RIFF\x24\0\0\0WAVEdata\x04\0\0\0abcd".to_vec(), "no format chunk"),
+        (b"RIFF\x24\0\0\0WAVEfmt \x04\0\0\0\x01\0\x01\0data\x04\0\0\0abcd".to_vec(), "4 bytes instead of"),
         (pcm(|f| f.channels = 0), "0 channels"),
         (pcm(|f| f.channels = 65), "65 channels"),
         (pcm(|f| f.rate = 0), "sample rate is 0 Hz"),
@@ -272,10 +231,7 @@ fn what_cannot_be_used_is_explained() {
     ];
     for (bytes, wanted) in cases {
         let message = message(bytes);
-        assert!(
-            message.contains(wanted) && message.starts_with("a.wav "),
-            "wanted \"{wanted}\", got: {message}"
-        );
+        assert!(message.contains(wanted) && message.starts_with("a.wav "), "wanted \"{wanted}\", got: {message}");
         assert!(message.contains("ffmpeg"), "no next step in: {message}");
     }
 }
@@ -313,10 +269,7 @@ fn rates_come_out_at_16_khz_with_their_length() {
         let mut out = vec![0.0; 20_000];
         assert_eq!(recording.read(&mut out).unwrap(), 16_000, "{rate} Hz");
         let middle = &out[1000..15_000];
-        assert!(
-            middle.iter().all(|s| (s - 0.25).abs() < 1e-3),
-            "{rate} Hz: level changed"
-        );
+        assert!(middle.iter().all(|s| (s - 0.25).abs() < 1e-3), "{rate} Hz: level changed");
     }
 }
 
@@ -325,10 +278,7 @@ fn files_that_are_not_there_are_named() {
     let dir = tempfile::tempdir().unwrap();
     for path in [dir.path().join("nothing.wav"), dir.path().to_path_buf()] {
         let message = Recording::open(&path).unwrap_err().to_string();
-        assert!(
-            message.starts_with(&format!("cannot read {}", path.display())),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("cannot read {}", path.display())), "{message}");
     }
 }
 
