@@ -12,9 +12,6 @@ pub(crate) const FRAME: usize = 320;
 pub(crate) const WINDOW: usize = 28 * SAMPLE_RATE;
 /// A window is cut at its quietest place in its last part, this long.
 const CUT_RANGE: usize = 12 * SAMPLE_RATE;
-/// Encoder frames of silence kept after the clip, 20 ms each. Whisper was trained on 30 s with a silent tail; without
-/// one it loops or loses the last word. See `tests/margin.rs`.
-const MARGIN: usize = 64;
 /// Shorter clips are filled up with silence, or the decoder has nothing to hold on to.
 const SHORTEST: usize = SAMPLE_RATE;
 
@@ -37,6 +34,10 @@ pub(crate) struct Hypothesis {
 pub(crate) trait WindowDecoder {
     /// Encoder frames of the model, 1,500.
     fn n_audio_ctx(&self) -> usize;
+
+    /// Encoder frames of silence, 20 ms each, that must follow the clip for the transcript to be as good as with the
+    /// full context.
+    fn margin(&self) -> usize;
 
     /// Decodes one window with the encoder seeing `n_ctx` frames; what exceeds the audio is silence.
     fn decode(
@@ -133,7 +134,7 @@ fn transcribe_window(
     };
     let full = engine.n_audio_ctx();
     let n_ctx = match options.audio_context {
-        AudioContext::Fit => fitted(audio.len(), MARGIN),
+        AudioContext::Fit => fitted(audio.len(), engine.margin()),
         AudioContext::Margin(margin) => fitted(audio.len(), margin),
         AudioContext::Full => full,
     };

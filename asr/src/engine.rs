@@ -20,12 +20,17 @@ mod encoder;
 mod greedy;
 mod linear;
 mod mel;
+mod silence;
 mod suppress;
 
 use decoder::Decoder;
 use encoder::Encoder;
 use mel::LogMel;
+use silence::Silence;
 use suppress::Suppress;
+
+/// Log-mel value of the silence behind every clip: 80 dB below a peak of 10 dB, as of ordinary speech.
+const SILENT_LEVEL: f32 = -0.75;
 
 /// Our own engine with one model loaded.
 pub struct Native {
@@ -35,7 +40,7 @@ pub struct Native {
     decoder: Decoder,
     vocabulary: Vocabulary,
     suppress: Suppress,
-    n_audio_ctx: usize,
+    silence: Silence,
 }
 
 /// What every layer computes with.
@@ -52,20 +57,14 @@ impl Native {
     pub fn open(dir: &Path) -> Result<Native> {
         let checkpoint = Checkpoint::open(dir)?;
         let machine = Machine { isa: Isa::choose().map_err(kernel_error)?, pool: Pool::new(2).map_err(kernel_error)? };
-        let encoder = Encoder::load(&checkpoint)?;
-        let decoder = Decoder::load(&checkpoint)?;
+        let mut encoder = Encoder::load(&checkpoint)?;
+        let mut decoder = Decoder::load(&checkpoint)?;
+        let mut silence = encoder.silence(SILENT_LEVEL, &machine)?;
+        decoder.complete_silence(&mut silence, &machine)?;
         let hyper = checkpoint.hyper;
         let vocabulary = checkpoint.vocabulary;
         let suppress = Suppress::new(&vocabulary);
-        Ok(Native {
-            machine,
-            mel: LogMel::new(hyper.n_mels),
-            encoder,
-            decoder,
-            vocabulary,
-            suppress,
-            n_audio_ctx: hyper.n_audio_ctx,
-        })
+        Ok(Native { machine, mel: LogMel::new(hyper.n_mels), encoder, decoder, vocabulary, suppress, silence })
     }
 }
 
@@ -82,8 +81,13 @@ impl Transcriber for Native {
 }
 
 impl WindowDecoder for Native {
+    fn margin(&self) -> usize {
+        // The remembered silence does the rest; 0.3 s lets the last sounds die away.
+        16
+    }
+
     fn n_audio_ctx(&self) -> usize {
-        self.n_audio_ctx
+        self.encoder.n_audio_ctx()
     }
 
     fn decode(
@@ -97,8 +101,9 @@ impl WindowDecoder for Native {
         let threads = options.threads.clamp(1, kernels::MAX_THREADS);
         self.machine.pool.set_threads(threads).map_err(kernel_error)?;
         let mel = self.mel.compute(audio, 2 * n_ctx, &self.machine.pool)?;
-        let encoded = self.encoder.forward(mel, n_ctx, &self.machine, cancel)?;
-        self.decoder.listen(encoded, n_ctx, &self.machine, cancel)?;
+        let silence = Some(&self.silence);
+        let features = self.encoder.forward(mel, n_ctx, silence, &self.machine, cancel)?;
+        self.decoder.listen(features, n_ctx, silence, &self.machine, cancel)?;
         let task = greedy::Task {
             vocabulary: &self.vocabulary,
             suppress: &self.suppress,

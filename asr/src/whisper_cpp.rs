@@ -55,6 +55,11 @@ impl WindowDecoder for Whisper {
         self.context.model_n_audio_ctx().max(0) as usize
     }
 
+    fn margin(&self) -> usize {
+        // With less it repeats itself; see the table in docs/asr.md.
+        384
+    }
+
     fn decode(
         &mut self,
         audio: &[f32],

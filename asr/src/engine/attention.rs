@@ -24,6 +24,8 @@ pub(super) struct KeyValues {
     capacity: usize,
     keys: Vec<f32>,   // [n_head, capacity / BLOCK, HEAD, BLOCK]
     values: Vec<f32>, // [n_head, capacity, HEAD]
+    /// From this position on, one key stands for many: each score gets the log of how many.
+    tail: Option<(usize, f32)>,
 }
 
 impl KeyValues {
@@ -31,10 +33,16 @@ impl KeyValues {
     pub(super) fn clear(&mut self, n_head: usize, capacity: usize) {
         self.n_head = n_head;
         self.len = 0;
+        self.tail = None;
         self.capacity = capacity.next_multiple_of(BLOCK);
         // Lanes beyond the last key are computed and ignored: they must be finite, whatever was there before is.
         self.keys.resize(n_head * self.capacity * HEAD, 0.0);
         self.values.resize(n_head * self.capacity * HEAD, 0.0);
+    }
+
+    /// Declares that from here on each position stands for `times` like it.
+    pub(super) fn begin_tail(&mut self, times: f32) {
+        self.tail = Some((self.len, times.ln()));
     }
 
     /// Positions held.
@@ -87,7 +95,7 @@ pub(super) fn attend(
     machine: &Machine,
 ) {
     let n = rows.len() / stride;
-    let KeyValues { n_head, len, capacity, keys, values } = key_values;
+    let KeyValues { n_head, len, capacity, keys, values, tail } = key_values;
     let width = n_head * HEAD;
     out.resize(n * width, 0.0);
     let blocks = n.div_ceil(QUERIES);
@@ -110,6 +118,11 @@ pub(super) fn attend(
         tile::scores(*isa, &queries[..count * HEAD], keys, &mut scores);
         for (i, scores) in scores.chunks_exact_mut(padded).enumerate() {
             let seen = causal.map_or(*len, |past| past + first + i + 1);
+            if let Some((start, log_times)) = tail {
+                for score in &mut scores[*start..*len] {
+                    *score += log_times;
+                }
+            }
             elementwise::softmax(*isa, &mut scores[..seen]);
             scores[seen..].fill(0.0);
         }

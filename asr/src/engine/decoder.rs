@@ -6,6 +6,7 @@ use kernels::{Activations, Matrix, elementwise};
 
 use super::attention::{HEAD, KeyValues, attend};
 use super::linear::{Linear, Norm, Then, product};
+use super::silence::Silence;
 use super::{Machine, kernel_error};
 use crate::checkpoint::Checkpoint;
 use crate::{Error, Result, TokenId};
@@ -95,24 +96,38 @@ impl Decoder {
         self.n_text_ctx
     }
 
-    /// Takes in a clip's features `[n_ctx, n_state]` and forgets all tokens.
+    /// Takes in a clip's features `[n_ctx, n_state]` and the silence behind them, and forgets all tokens.
     pub(super) fn listen(
         &mut self,
         features: &[f32],
         n_ctx: usize,
+        silence: Option<&Silence>,
         machine: &Machine,
         cancel: &AtomicBool,
     ) -> Result<()> {
         let n = self.n_state;
         let State { wide, codes, .. } = &mut self.state;
-        for layer in &mut self.layers {
+        for (i, layer) in self.layers.iter_mut().enumerate() {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
             layer.cross_key_value.apply(features, wide, Then::Nothing, codes, machine)?;
-            layer.heard.clear(n / HEAD, n_ctx);
+            layer.heard.clear(n / HEAD, n_ctx + silence.map_or(0, |silence| silence.len_behind(n_ctx)));
             layer.heard.extend(wide, 2 * n, 0, machine);
+            if let Some(silence) = silence {
+                silence.extend(&mut layer.heard, silence.decoder_layer(i), machine);
+            }
             layer.past.clear(n / HEAD, self.n_text_ctx);
+        }
+        Ok(())
+    }
+
+    /// Adds what the cross-attention layers make of silence.
+    pub(super) fn complete_silence(&mut self, silence: &mut Silence, machine: &Machine) -> Result<()> {
+        let State { wide, codes, .. } = &mut self.state;
+        for layer in &self.layers {
+            layer.cross_key_value.apply(silence.features(), wide, Then::Nothing, codes, machine)?;
+            silence.add_decoder_layer(wide);
         }
         Ok(())
     }

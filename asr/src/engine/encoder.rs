@@ -7,6 +7,7 @@ use kernels::{Activations, elementwise};
 use super::Machine;
 use super::attention::{HEAD, KeyValues, attend};
 use super::linear::{Linear, Norm, Then};
+use super::silence::Silence;
 use crate::checkpoint::Checkpoint;
 use crate::{Error, Result};
 
@@ -75,14 +76,45 @@ impl Encoder {
         })
     }
 
-    /// `mel` `[2 n_ctx, n_mels]` to features `[n_ctx, n_state]`.
+    /// Frames of the model's full context.
+    pub(super) fn n_audio_ctx(&self) -> usize {
+        self.positions.len() / self.n_state
+    }
+
+    /// `mel` `[2 n_ctx, n_mels]` to features `[n_ctx, n_state]`. Each frame also attends to `silence` beyond the clip.
     pub(super) fn forward(
         &mut self,
         mel: &[f32],
         n_ctx: usize,
+        silence: Option<&Silence>,
         machine: &Machine,
         cancel: &AtomicBool,
     ) -> Result<&[f32]> {
+        self.run(mel, n_ctx, silence, &mut |_| (), machine, cancel)?;
+        Ok(&self.state.normed)
+    }
+
+    /// What the full context of a constant log-mel `level` looks like.
+    pub(super) fn silence(&mut self, level: f32, machine: &Machine) -> Result<Silence> {
+        let (n_ctx, n) = (self.n_audio_ctx(), self.n_state);
+        let mel = vec![level; 2 * n_ctx * self.n_mels];
+        let mut silence = Silence::new(n_ctx);
+        let mut keep = |query_key_value: &[f32]| silence.add_encoder_layer(query_key_value, 3 * n, n);
+        self.run(&mel, n_ctx, None, &mut keep, machine, &AtomicBool::new(false))?;
+        silence.set_features(&self.state.normed, n);
+        Ok(silence)
+    }
+
+    /// Leaves the features in `state.normed`; `seen` gets query, key and value `[n_ctx, 3 n_state]` of each layer.
+    fn run(
+        &mut self,
+        mel: &[f32],
+        n_ctx: usize,
+        silence: Option<&Silence>,
+        seen: &mut dyn FnMut(&[f32]),
+        machine: &Machine,
+        cancel: &AtomicBool,
+    ) -> Result<()> {
         let State { unrolled, mels, x, normed, wide, attended, product, key_values, codes } = &mut self.state;
         let n = self.n_state;
 
@@ -92,14 +124,18 @@ impl Encoder {
         self.conv2.apply(unrolled, x, Then::Gelu, codes, machine)?;
         elementwise::add_assign(machine.isa, x, &self.positions[..n_ctx * n]);
 
-        for layer in &self.layers {
+        for (i, layer) in self.layers.iter().enumerate() {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
             layer.attention_norm.apply(x, normed, machine)?;
             layer.query_key_value.apply(normed, wide, Then::Nothing, codes, machine)?;
-            key_values.clear(n / HEAD, n_ctx);
+            seen(wide);
+            key_values.clear(n / HEAD, n_ctx + silence.map_or(0, |silence| silence.len_behind(n_ctx)));
             key_values.extend(wide, 3 * n, n, machine);
+            if let Some(silence) = silence {
+                silence.extend(key_values, silence.encoder_layer(i), machine);
+            }
             attend(wide, 3 * n, key_values, None, attended, machine);
             layer.attention_out.add_to(x, attended, product, codes, machine)?;
 
@@ -107,8 +143,7 @@ impl Encoder {
             layer.mlp_in.apply(normed, wide, Then::Gelu, codes, machine)?;
             layer.mlp_out.add_to(x, wide, product, codes, machine)?;
         }
-        self.norm.apply(x, normed, machine)?;
-        Ok(normed)
+        self.norm.apply(x, normed, machine)
     }
 }
 
