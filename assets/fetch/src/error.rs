@@ -25,7 +25,9 @@ pub enum Error {
         install: &'static str,
     },
     /// A package client gave up.
-    #[error("{program} could not download {what}: {said}")]
+    #[error(
+        "{program} could not download {what}: {said}; check the network and run the command again, it goes on from here"
+    )]
     ClientFailed {
         /// The program.
         program: String,

@@ -45,7 +45,12 @@ impl<'a> Installer<'a> {
         // A record that cannot be read counts as none: everything is fetched anew.
         let former = self.store.manifest(&model.id).ok().flatten();
         let mut manifest = match former {
-            Some(manifest) if files.iter().all(|file| self.is_good(model, file, Some(&manifest))) => manifest,
+            Some(manifest)
+                if files.iter().all(|file| self.is_good(model, file, Some(&manifest)))
+                    && manifest.files.iter().all(|file| is_listed(model, &file.name)) =>
+            {
+                manifest
+            }
             former => self.install_files(model, &files, former.as_ref(), summary)?,
         };
         self.drop_packages(model, to_come)?;
@@ -255,6 +260,11 @@ impl<'a> Installer<'a> {
         let package = self.store.catalogue().package(key);
         Ok(package.ok_or_else(|| assets::Error::Catalogue(format!("there is no package {key}")))?)
     }
+}
+
+/// Whether the catalogue still knows this file of the model.
+fn is_listed(model: &ModelEntry, name: &str) -> bool {
+    model.files.iter().any(|file| file.name == name) || model.derived.iter().any(|derived| derived.name == name)
 }
 
 /// Compares size and hash with the catalogue's.
