@@ -7,9 +7,9 @@ use crate::fnv::Fnv;
 use crate::forward::Forward;
 use crate::forward::fast::Fast;
 use crate::forward::reference::Reference;
-use crate::gguf;
 use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
+use crate::{gguf, mnn, safetensors};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a GGUF file, checks all of it that can be checked without computing, and makes the weights ready.
+    /// Opens a GGUF file, a Hugging Face directory or an MNN directory, checks all of it that can be checked without computing, and makes the weights ready.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::NotAModel`], [`Error::Malformed`], [`Error::Unsupported`], [`Error::VocabularyMismatch`].
@@ -62,8 +62,7 @@ impl Model {
     /// # Errors
     /// As [`Model::open`].
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Arc<Self>> {
-        let loaded = gguf::open(path)?;
-        let Loaded { config, weights, tokenizer, chat_template } = loaded;
+        let Loaded { config, weights, tokenizer, chat_template } = load(path)?;
         if tokenizer.vocab_size() > config.vocab {
             let (tokens, rows) = (tokenizer.vocab_size(), config.vocab);
             return Err(Error::VocabularyMismatch { path: path.to_owned(), tokens, rows });
@@ -111,6 +110,30 @@ impl Model {
 
     pub(crate) fn forward(&self) -> &dyn Forward {
         &*self.forward
+    }
+}
+
+/// Finds out what lies at `path` and loads it.
+fn load(path: &Path) -> Result<Loaded> {
+    let not_a_model = |reason: &str| Error::NotAModel { path: path.to_owned(), reason: reason.to_owned() };
+    let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+    if !metadata.is_dir() {
+        return gguf::open(path);
+    }
+    if path.join("llm_config.json").exists() || path.join("llm.mnn").exists() {
+        return mnn::open(path);
+    }
+    if path.join("config.json").exists() {
+        return safetensors::open(path);
+    }
+    // A directory that holds one GGUF file, as a download leaves it.
+    let entries = std::fs::read_dir(path).map_err(|e| Error::io(path, e))?;
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut gguf: Vec<_> = files.filter(|file| file.extension().is_some_and(|ext| ext == "gguf")).take(2).collect();
+    match (gguf.pop(), gguf.pop()) {
+        (Some(file), None) => gguf::open(&file),
+        (Some(_), Some(_)) => Err(not_a_model("it holds several .gguf files: name one of them")),
+        _ => Err(not_a_model("the directory has neither config.json nor a .gguf file")),
     }
 }
 
