@@ -18,6 +18,8 @@ pub enum Kind {
     Gguf,
     /// A language model as a directory of MNN files.
     Mnn,
+    /// A language model as a Hugging Face directory: `config.json`, safetensors, `tokenizer.json`.
+    Safetensors,
     /// A Piper voice: `NAME.onnx` with `NAME.onnx.json` beside it.
     Piper,
     /// A Whisper model in whisper.cpp's ggml format.
@@ -25,11 +27,25 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What lies at `path`.
+    ///
+    /// # Errors
+    /// When it is none of these kinds, or cannot be read.
+    pub fn of(path: &Path) -> Result<Self> {
+        Ok(detect(path)?.0)
+    }
+
+    /// Whether an engine opens the whole folder rather than one file of it.
+    #[must_use]
+    pub fn is_folder(self) -> bool {
+        matches!(self, Self::Mnn | Self::Safetensors)
+    }
+
     /// What a model of this kind is for.
     #[must_use]
     pub fn role(self) -> Role {
         match self {
-            Self::Gguf | Self::Mnn => Role::Llm,
+            Self::Gguf | Self::Mnn | Self::Safetensors => Role::Llm,
             Self::Piper => Role::Voice,
             Self::WhisperGgml => Role::Asr,
         }
@@ -59,20 +75,12 @@ pub(crate) fn detect(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
             Ok((Kind::Piper, vec![path.to_owned(), settings]))
         }
         _ => Err(refused(
-            "it is none of: a GGUF language model, a directory of MNN files, a Piper voice (.onnx with .onnx.json), a ggml Whisper model",
+            "it is none of: a GGUF language model, a directory of MNN or safetensors files, a Piper voice (.onnx with .onnx.json), a ggml Whisper model",
         )),
     }
 }
 
 fn detect_dir(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
-    let refused = |problem: String| Error::NotAModel { path: path.to_owned(), problem };
-    for needed in ["llm.mnn", "llm.mnn.weight", "llm_config.json"] {
-        if !path.join(needed).is_file() {
-            return Err(refused(format!(
-                "a directory of an MNN language model has a file {needed}, this one has none"
-            )));
-        }
-    }
     let failed = |e| Error::io("list", path, e);
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(failed)? {
@@ -83,7 +91,17 @@ fn detect_dir(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
         }
     }
     files.sort();
-    Ok((Kind::Mnn, files))
+    let has = |ending: &str| files.iter().any(|file| file.to_string_lossy().ends_with(ending));
+    if has(".mnn") && has(".mnn.weight") && has("llm_config.json") {
+        return Ok((Kind::Mnn, files));
+    }
+    if has("config.json") && has(".safetensors") && has("tokenizer.json") {
+        return Ok((Kind::Safetensors, files));
+    }
+    Err(Error::NotAModel {
+        path: path.to_owned(),
+        problem: "the directory has neither the files of an MNN language model (llm.mnn, llm.mnn.weight, llm_config.json) nor those of a Hugging Face one (config.json, safetensors, tokenizer.json)".into(),
+    })
 }
 
 /// Piper's settings say which number stands for which phoneme; without that a voice cannot speak.

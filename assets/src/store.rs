@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, DEFAULT_PROFILE, ModelEntry};
 use crate::manifest::{Manifest, ManifestFile};
-use crate::{Error, Platform, Result, Sha256, place};
+use crate::{Error, Kind, Platform, Result, Sha256, place};
 
 pub use add::Placing;
 pub use list::Listing;
@@ -122,6 +122,22 @@ impl Store {
             None => Ok(path),
             Some(problem) => Err(Error::Damaged { path, problem, command }),
         }
+    }
+
+    /// What to open language model `id` by: its GGUF file, or its folder where it is a directory of several files.
+    ///
+    /// # Errors
+    /// As [`Store::file`], for each of its files.
+    pub fn language_model(&self, id: &str) -> Result<PathBuf> {
+        let manifest = self.require(id)?;
+        if manifest.kind.is_some_and(Kind::is_folder) {
+            for file in &manifest.files {
+                self.file(id, &file.name)?;
+            }
+            return Ok(self.folder(id));
+        }
+        let gguf = manifest.files.iter().find(|file| file.name.ends_with(".gguf"));
+        self.file(id, gguf.map_or("a .gguf file", |file| &file.name))
     }
 
     /// The ONNX Runtime library for this platform.

@@ -222,11 +222,15 @@ fn users_bring_their_own() {
         for needed in ["llm.mnn", "llm.mnn.weight", "llm_config.json", ".hidden"] {
             fixture.write(&format!("in/Some-MNN/{needed}"), b"x");
         }
+        for needed in ["config.json", "model-00001.safetensors", "model-00002.safetensors", "tokenizer.json"] {
+            fixture.write(&format!("in/Some-HF/{needed}"), b"x");
+        }
         for (path, kind, id, files) in [
             (fixture.write("in/My-Model.Q4_0.gguf", b"GGUF\x03\0\0\0"), Kind::Gguf, "my-model.q4_0", 1),
             (fixture.write("in/voice.onnx", b"\x08\x08rest"), Kind::Piper, "voice", 2),
             (fixture.write("in/ggml-small.bin", b"lmgg\0"), Kind::WhisperGgml, "ggml-small", 1),
             (fixture.path("in/Some-MNN"), Kind::Mnn, "some-mnn", 3),
+            (fixture.path("in/Some-HF"), Kind::Safetensors, "some-hf", 4),
         ] {
             let mut read = 0;
             assert_eq!(store.add(&path, placing, None, &mut |n| read += n).unwrap(), id);
@@ -239,6 +243,10 @@ fn users_bring_their_own() {
             assert_eq!((listing.origin, listing.role), (Origin::User, kind.role()));
             assert!(store.with_role(kind.role()).unwrap().contains(&id.to_owned()));
             assert!(problem(store.add(&path, placing, None, &mut |_| {})).contains("models remove"));
+            if kind.role() == Role::Llm {
+                let name = if kind.is_folder() { "" } else { &manifest.files[0].name };
+                assert_eq!(store.language_model(id).unwrap(), store.folder(id).join(name));
+            }
             for file in &manifest.files {
                 let kept = store.file(id, &file.name).unwrap();
                 assert_eq!(fs::symlink_metadata(kept).unwrap().is_symlink(), placing == Placing::Link && cfg!(unix));
@@ -289,4 +297,27 @@ fn removing_what_is_not_there_is_an_error() {
         assert!(problem(store.remove(id)).contains("no model"), "{id}");
     }
     assert!(fixture.path("models").exists());
+}
+
+#[test]
+fn real_exports_are_recognised() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/fixtures");
+    if !fixtures.is_dir() {
+        println!("skipped: there are no fixtures at {}", fixtures.display());
+        return;
+    }
+    for (path, kind) in [
+        ("gguf-tiny/qwen3-tiny-Q4_1.gguf", Kind::Gguf),
+        ("mnn-tiny/llama-b-q4", Kind::Mnn),
+        ("mnn-tiny/qwen3-a-q4", Kind::Mnn),
+        ("mnn-tiny/qwen3-hf", Kind::Safetensors),
+    ] {
+        let fixture = Fixture::new();
+        let store = fixture.store();
+        let path = fixtures.join(path);
+        assert_eq!(Kind::of(&path).unwrap(), kind, "{}", path.display());
+        let id = store.add(&path, Placing::Copy, None, &mut |_| {}).unwrap();
+        assert_eq!(store.verify(&id, &mut |_| {}).unwrap(), State::Whole);
+        assert!(store.language_model(&id).unwrap().exists());
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assets::{Placing, Store};
+use assets::{Kind, Placing, Store};
 
 use crate::client::{self, RunError};
 use crate::install::DOWNLOADS;
@@ -93,7 +93,7 @@ fn download(repository: &str, file: Option<&str>, folder: &Path, options: &Optio
 
 /// The one thing in `folder` that can be added.
 fn sole_model(spec: &str, folder: &Path) -> Result<PathBuf> {
-    if folder.join("llm.mnn").is_file() {
+    if Kind::of(folder).is_ok() {
         return Ok(folder.to_owned());
     }
     let failed = |e| assets::Error::io("list", folder, e);
@@ -107,7 +107,7 @@ fn sole_model(spec: &str, folder: &Path) -> Result<PathBuf> {
     found.sort();
     let problem = match found.as_slice() {
         [only] => return Ok(only.clone()),
-        [] => "holds neither MNN files nor a .gguf or .onnx file".into(),
+        [] => "holds neither MNN nor safetensors files nor a .gguf or .onnx file".into(),
         [first, ..] => {
             let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let names: Vec<String> = found.iter().map(name).collect();

@@ -20,7 +20,7 @@ pub enum Placing {
 }
 
 impl Store {
-    /// Adds the model at `path` (a GGUF file, a directory of MNN files, a Piper voice, a ggml Whisper model) and returns
+    /// Adds the model at `path` (a GGUF file, a directory of MNN or safetensors files, a Piper voice, a ggml Whisper model) and returns
     /// its id, which is made from its name. `from` says where it came from, if not from `path`.
     ///
     /// # Errors

@@ -355,7 +355,7 @@ fn hugging_face_brings_one_model_or_says_why_not() {
         ("hf:a/MNN-Tiny", Ok("mnn-tiny")),
         ("hf:a/two/y.gguf", Ok("y")),
         ("hf:a/two", Err("name one, such as hf:a/two/x.gguf")),
-        ("hf:a/none", Err("neither MNN files nor")),
+        ("hf:a/none", Err("neither MNN nor safetensors files nor")),
         ("hf:a/text", Err("it is none of")),
         ("hf:a/absent", Err("could not download a/absent")),
         ("hf:a", Err("hf:OWNER/REPOSITORY")),
