@@ -3,8 +3,11 @@
 //! Data is read from local files only; nothing here can reach a network.
 
 mod error;
+pub mod item;
 pub mod json;
+pub mod reader;
 pub mod score;
+pub mod sound;
 #[cfg(test)]
 mod testing;
 
