@@ -50,11 +50,12 @@ pub(crate) struct Machine {
 }
 
 impl Native {
-    /// Loads the CTranslate2 model in `dir` (`model.bin`, `vocabulary.txt`).
+    /// Loads a CTranslate2 model: its directory (`model.bin`, `vocabulary.txt`), or its `model.bin`.
     ///
     /// # Errors
     /// [`Error::Io`] if a file cannot be read, [`Error::Model`] if it is damaged or no Whisper model.
-    pub fn open(dir: &Path) -> Result<Native> {
+    pub fn open(model: &Path) -> Result<Native> {
+        let dir = if model.is_file() { model.parent().unwrap_or(Path::new(".")) } else { model };
         let checkpoint = Checkpoint::open(dir)?;
         let machine = Machine { isa: Isa::choose().map_err(kernel_error)?, pool: Pool::new(2).map_err(kernel_error)? };
         let mut encoder = Encoder::load(&checkpoint)?;
@@ -108,6 +109,7 @@ impl WindowDecoder for Native {
             vocabulary: &self.vocabulary,
             suppress: &self.suppress,
             language: options.language,
+            script: options.script,
             prompt,
             draft: &options.draft,
             max_tokens: decode::max_tokens(audio.len()),

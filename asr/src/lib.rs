@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod guard;
 mod mel_filters;
+mod open;
 mod stream;
 mod transcriber;
 mod vocabulary;
@@ -20,8 +21,9 @@ mod words;
 pub use convert::{Quant, convert};
 pub use engine::Native;
 pub use error::{Error, Result};
+pub use open::{Engine, open};
 pub use stream::{Partial, Stream};
-pub use transcriber::{AudioContext, Language, Options, Pass, Rejection, TokenId, Transcriber, Transcript};
+pub use transcriber::{AudioContext, Language, Options, Pass, Rejection, Script, TokenId, Transcriber, Transcript};
 pub use whisper_cpp::Whisper;
 
 /// Sample rate of every audio slice in this crate, in hertz.

@@ -19,6 +19,26 @@ pub enum Language {
     Mandarin,
 }
 
+/// Characters that Mandarin is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Script {
+    /// Simplified characters.
+    #[default]
+    Simplified,
+    /// Traditional characters.
+    Traditional,
+}
+
+impl Script {
+    /// A sentence in the script, as a prompt: the decoder goes on as it finds the text begun.
+    pub(crate) fn example(self) -> &'static str {
+        match self {
+            Script::Simplified => "以下是普通话的句子。",
+            Script::Traditional => "以下是普通話的句子。",
+        }
+    }
+}
+
 /// How much work a decode is worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pass {
@@ -46,6 +66,8 @@ pub enum AudioContext {
 pub struct Options {
     /// Language of the speech.
     pub language: Language,
+    /// Characters of a Mandarin transcript; a strong hint, not a conversion.
+    pub script: Script,
     /// Partial or final.
     pub pass: Pass,
     /// How much the encoder looks at.
@@ -66,6 +88,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             language: Language::Auto,
+            script: Script::Simplified,
             pass: Pass::Final,
             audio_context: AudioContext::Fit,
             threads: 2,

@@ -56,8 +56,8 @@ impl WindowDecoder for Whisper {
     }
 
     fn margin(&self) -> usize {
-        // With less it repeats itself; see the table in docs/asr.md.
-        384
+        // With less it repeats itself: word error rate on the shared clips 9.4 % at 64, 3.3 % at 256, 3.3 % in full.
+        256
     }
 
     fn decode(
@@ -79,7 +79,8 @@ impl WindowDecoder for Whisper {
         if cancel.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
-        let prompt = self.prompt_tokens(prompt)?;
+        let example = if language == Language::Mandarin { options.script.example() } else { "" };
+        let prompt = self.prompt_tokens(if prompt.is_empty() { example } else { prompt })?;
         let mut params = FullParams::new(SamplingStrategy::Greedy { best_of: 1 });
         params.set_n_threads(threads as i32);
         params.set_language(Some(if language == Language::Mandarin { "zh" } else { "en" }));

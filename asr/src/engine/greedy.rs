@@ -13,7 +13,7 @@ use super::decoder::Decoder;
 use super::suppress::Suppress;
 use crate::decode::Hypothesis;
 use crate::vocabulary::Vocabulary;
-use crate::{Error, Language, Result, TokenId};
+use crate::{Error, Language, Result, Script, TokenId};
 
 /// Draft tokens verified in one pass: bounds the logits' memory, 32 x 200 kB.
 const MAX_DRAFT: usize = 32;
@@ -25,6 +25,7 @@ pub(super) struct Task<'a> {
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) suppress: &'a Suppress,
     pub(super) language: Language,
+    pub(super) script: Script,
     pub(super) prompt: &'a str,
     pub(super) draft: &'a [TokenId],
     pub(super) max_tokens: usize,
@@ -95,33 +96,48 @@ pub(super) fn search(
 fn start(decoder: &mut Decoder, task: &Task<'_>, machine: &Machine) -> Result<(usize, Vec<TokenId>, Language, f32)> {
     let vocabulary = task.vocabulary;
     let special = vocabulary.special;
-    let mut head = Vec::new();
-    if !task.prompt.is_empty() {
-        let prompt = vocabulary.encode(&format!(" {}", task.prompt.trim()));
-        head.push(special.start_of_prev);
-        // Whisper gives half of its context to what came before.
-        let keep = decoder.n_text_ctx() / 2 - 1;
-        head.extend_from_slice(&prompt[prompt.len().saturating_sub(keep)..]);
+    if task.language == Language::Mandarin && !vocabulary.is_multilingual() {
+        return Err(Error::Language(Language::Mandarin));
     }
-    head.push(special.start_of_transcript);
+    let mut language = task.language;
+    let example = if language == Language::Mandarin { task.script.example() } else { "" };
+    let mut head = head(task, example, decoder.n_text_ctx());
     let logits = decoder.forward(&head, 1, machine)?;
-    let likelier = if logits[special.mandarin as usize] > logits[special.english as usize] {
-        Language::Mandarin
-    } else {
-        Language::English
-    };
+    if language == Language::Auto {
+        let mandarin = logits[special.mandarin as usize] > logits[special.english as usize];
+        language = if mandarin && vocabulary.is_multilingual() { Language::Mandarin } else { Language::English };
+    }
     elementwise::softmax(machine.isa, logits);
     let no_speech_prob = logits[special.no_speech as usize];
     if !vocabulary.is_multilingual() {
-        let language = match task.language {
-            Language::Mandarin => return Err(Error::Language(Language::Mandarin)),
-            Language::English | Language::Auto => Language::English,
-        };
         return Ok((head.len(), vec![special.no_timestamps], language, no_speech_prob));
     }
-    let language = if task.language == Language::Auto { likelier } else { task.language };
+    if task.language != Language::Mandarin && language == Language::Mandarin && task.prompt.is_empty() {
+        // Only now it is known that the script matters.
+        head = self::head(task, task.script.example(), decoder.n_text_ctx());
+        decoder.truncate(0);
+        decoder.forward(&head, 1, machine)?;
+    }
     let tail = vec![vocabulary.language_token(language), special.transcribe, special.no_timestamps];
     Ok((head.len(), tail, language, no_speech_prob))
+}
+
+/// What came before, or an example of the script where nothing did, and the start of the transcript.
+fn head(task: &Task<'_>, example: &str, n_text_ctx: usize) -> Vec<TokenId> {
+    let Task { vocabulary, prompt, .. } = task;
+    let special = vocabulary.special;
+    let before = match prompt.trim() {
+        "" => vocabulary.encode(example),
+        // Text goes on after a space; Whisper gives half of its context to what came before.
+        prompt => vocabulary.encode(&format!(" {prompt}")),
+    };
+    let mut head = Vec::new();
+    if !before.is_empty() {
+        head.push(special.start_of_prev);
+        head.extend_from_slice(&before[before.len().saturating_sub(n_text_ctx / 2 - 1)..]);
+    }
+    head.push(special.start_of_transcript);
+    head
 }
 
 /// What may follow `chosen` according to the draft that had another token, or nothing, in its place.
