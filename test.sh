@@ -7,7 +7,8 @@ cd "$(dirname "$0")"
 
 . scripts/prepare.sh
 prepare_system en
-build
+# The same set of products as the tests below, so that nothing is compiled twice.
+build --workspace --all-targets
 bring_models en
 say "Running all tests"
 # shellcheck disable=SC2086 # no argument or one

@@ -108,7 +108,7 @@ models_directory() {
     fi
 }
 
-# Builds the program. Sets $offline for this and later calls of cargo: when every crate is on this machine already, cargo
+# build [ARGUMENT...]: builds the program, or what the arguments say. Sets $offline for this and later calls of cargo: when every crate is on this machine already, cargo
 # is told not to look for any.
 build() {
     say "Building (the first time takes some minutes)"
@@ -117,7 +117,7 @@ build() {
         offline=--offline
     fi
     # shellcheck disable=SC2086 # no argument or one
-    cargo build --release $offline
+    cargo build --release $offline "$@"
 }
 
 host() {
