@@ -9,7 +9,7 @@ profile=${1:-en}
 
 . scripts/prepare.sh
 prepare_system "$profile"
-build
+build --package pocket-voice
 bring_models "$profile"
 
 question=assets/audio/demo.wav

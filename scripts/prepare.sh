@@ -17,7 +17,7 @@ have() {
 # prepare_system PROFILE: compilers and headers for the build, package clients for the models; only what is missing.
 prepare_system() {
     # Rust's installer puts cargo where a fresh shell does not look.
-    if ! have cargo && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    if ! have cargo && [ -x "${HOME:-}/.cargo/bin/cargo" ]; then
         PATH="$HOME/.cargo/bin:$PATH"
         export PATH
     fi
@@ -57,7 +57,8 @@ prepare_linux() {
     fi
     say "Installing system packages:$missing"
     export DEBIAN_FRONTEND=noninteractive
-    $as_root apt-get update -q
+    # One unreachable source among several is no reason to stop; a missing package is, in the next step.
+    $as_root apt-get update -q || true
     # shellcheck disable=SC2086 # a list of words
     $as_root apt-get install -y -q --no-install-recommends $missing
 }
