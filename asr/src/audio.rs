@@ -16,7 +16,7 @@ pub(crate) fn check_finite(audio: &[f32]) -> Result<()> {
 }
 
 /// RMS of each frame; the last one may be shorter.
-pub(crate) fn frame_rms(audio: &[f32]) -> Vec<f32> {
+fn frame_rms(audio: &[f32]) -> Vec<f32> {
     audio.chunks(FRAME).map(rms).collect()
 }
 

@@ -140,11 +140,11 @@ fn transcribe_window(
     };
     let n_ctx = n_ctx.min(full);
     let hypothesis = engine.decode(audio, n_ctx, prompt, options, cancel)?;
-    let mut judged = guard::judge(hypothesis, audio, options.voiced);
+    let mut judged = guard::judge(hypothesis, options.voiced);
     // Too short a context is one cause of loops; the full one costs more but is what the model was trained on.
     if judged.rejection == Some(Rejection::Repetition) && options.pass == Pass::Final && n_ctx < full {
         let options = Options { draft: Vec::new(), ..options.clone() };
-        let again = guard::judge(engine.decode(audio, full, "", &options, cancel)?, audio, options.voiced);
+        let again = guard::judge(engine.decode(audio, full, "", &options, cancel)?, options.voiced);
         if again.rejection.is_none() {
             judged = again;
         }

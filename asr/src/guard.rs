@@ -2,35 +2,36 @@
 //!
 //! Nothing here knows a phrase: a real "thank you" passes, an invented one fails on the model's own doubt.
 
-use crate::audio::{frame_rms, is_silent};
 use crate::decode::Hypothesis;
 use crate::{Rejection, Transcript};
 
 mod repetition;
 
-/// Whisper's own rule: doubt on both counts.
-const NO_SPEECH_PROB: f32 = 0.6;
-const LOW_LOGPROB: f32 = -1.0;
-/// A clip with less speech than this must be clearly more certain.
-const HARDLY_VOICED: f32 = 0.1;
+/// A text is withheld when the model's doubt, `no_speech_prob - avg_logprob / 2`, exceeds a limit that rises with the
+/// share of the clip that a detector heard as speech: from this for none of it ...
+const LIMIT_UNVOICED: f32 = 0.5;
+/// ... to this for all of it, and halfway between where no detector has listened.
+///
+/// On the shared clips and on synthetic noise, hum, knocks, coughs and chords (both models), real speech stays below
+/// 0.51 and everything else above 0.87.
+const LIMIT_VOICED: f32 = 1.0;
 
 /// Turns a hypothesis into a transcript: loops cut, annotations dropped, inventions withheld.
-pub(crate) fn judge(hypothesis: Hypothesis, audio: &[f32], voiced: Option<f32>) -> Transcript {
+pub(crate) fn judge(hypothesis: Hypothesis, voiced: Option<f32>) -> Transcript {
     let Hypothesis { text, tokens, language, avg_logprob, no_speech_prob } = hypothesis;
     let spoken = drop_annotations(&text);
     let cut = repetition::cut_loops(&spoken);
     let looped = cut.len() < spoken.len();
-    let doubtful = no_speech_prob > NO_SPEECH_PROB && avg_logprob < LOW_LOGPROB;
-    let hardly_voiced = voiced.unwrap_or_else(|| energy_share(audio)) < HARDLY_VOICED;
-    let unlikely = hardly_voiced && (no_speech_prob > 0.5 * NO_SPEECH_PROB || avg_logprob < 0.7 * LOW_LOGPROB);
-    let invented = doubtful || unlikely || is_silent(audio);
+    let limit = LIMIT_UNVOICED + (LIMIT_VOICED - LIMIT_UNVOICED) * voiced.unwrap_or(0.5).clamp(0.0, 1.0);
+    let doubt = no_speech_prob - avg_logprob / 2.0;
     let has_words = cut.chars().any(char::is_alphanumeric);
-    let rejection = match (invented || !has_words, looped) {
+    let rejection = match (doubt > limit || !has_words, looped) {
         (true, _) => Some(Rejection::NoSpeech),
         (false, true) => Some(Rejection::Repetition),
         (false, false) => None,
     };
     let withheld = rejection == Some(Rejection::NoSpeech);
+    tracing::trace!(no_speech_prob, avg_logprob, ?voiced, ?rejection, "judged");
     Transcript {
         text: if withheld { String::new() } else { cut.trim().to_owned() },
         tokens: if withheld || looped { Vec::new() } else { tokens },
@@ -39,18 +40,6 @@ pub(crate) fn judge(hypothesis: Hypothesis, audio: &[f32], voiced: Option<f32>) 
         no_speech_prob,
         rejection,
     }
-}
-
-/// Share of frames well above the clip's own noise floor: a stand-in when no detector has listened.
-fn energy_share(audio: &[f32]) -> f32 {
-    let mut levels = frame_rms(audio);
-    if levels.is_empty() {
-        return 0.0;
-    }
-    levels.sort_by(f32::total_cmp);
-    let floor = levels[levels.len() / 10].max(1e-4);
-    let above = levels.iter().filter(|&&rms| rms > 2.0 * floor).count();
-    above as f32 / levels.len() as f32
 }
 
 /// Removes what Whisper writes for sounds that are no words: `[music]`, `(laughs)`, `*sighs*`, notes.
@@ -93,16 +82,19 @@ mod tests {
 
     #[test]
     fn thank_you_passes_or_fails_on_evidence_alone() {
-        let voice: Vec<f32> = (0..16_000).map(|i| if i < 8_000 { 0.0 } else { (i as f32 * 0.1).sin() * 0.1 }).collect();
         // no_speech_prob, avg_logprob, voiced, passes
         for (no_speech_prob, avg_logprob, voiced, passes) in [
             (0.05, -0.3, Some(0.6), true),
-            (0.7, -0.3, Some(0.6), true),
-            (0.7, -1.2, Some(0.6), false),
-            (0.05, -0.3, Some(0.02), true),
-            (0.4, -0.3, Some(0.02), false),
-            (0.05, -0.9, Some(0.02), false),
+            (0.05, -0.3, Some(0.05), true),
             (0.05, -0.3, None, true),
+            (0.3, -0.4, Some(0.6), true),
+            (0.3, -0.4, Some(0.0), true),
+            (0.5, -0.6, Some(0.9), true),
+            (0.5, -0.6, Some(0.1), false),
+            (0.9, -0.6, Some(0.9), false),
+            (0.9, -0.3, None, false),
+            (0.4, -1.0, None, false),
+            (0.0, -2.5, Some(1.0), false),
         ] {
             let hypothesis = Hypothesis {
                 text: " Thank you.".into(),
@@ -111,7 +103,7 @@ mod tests {
                 avg_logprob,
                 no_speech_prob,
             };
-            let transcript = judge(hypothesis, &voice, voiced);
+            let transcript = judge(hypothesis, voiced);
             assert_eq!(transcript.text == "Thank you.", passes, "{no_speech_prob} {avg_logprob} {voiced:?}");
         }
     }

@@ -106,7 +106,8 @@ impl WindowDecoder for Whisper {
             return Err(Error::Cancelled);
         }
         done.map_err(engine_error)?;
-        self.hypothesis(language)
+        let no_speech_prob = self.no_speech_prob(threads)?;
+        self.hypothesis(language, no_speech_prob)
     }
 }
 
@@ -123,14 +124,24 @@ impl Whisper {
         Ok(tokens)
     }
 
-    fn hypothesis(&self, language: Language) -> Result<Hypothesis> {
+    /// Probability that nobody speaks, read where Whisper was trained to tell it: right after the start of the
+    /// transcript. whisper.cpp reads it one token later, where it says nothing.
+    fn no_speech_prob(&mut self, threads: usize) -> Result<f32> {
+        let start = self.context.token_sot();
+        self.state.decode(&[start], 0, threads).map_err(engine_error)?;
+        let logits = self.state.get_logits().map_err(engine_error)?;
+        let largest = logits.iter().copied().fold(f32::MIN, f32::max);
+        let total: f32 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+        let no_speech = usize::try_from(self.context.token_nosp()).ok().and_then(|id| logits.get(id));
+        Ok(no_speech.map_or(0.0, |logit| (logit - largest).exp() / total))
+    }
+
+    fn hypothesis(&self, language: Language, no_speech_prob: f32) -> Result<Hypothesis> {
         let end_of_text = self.context.token_eot();
         let mut bytes = Vec::new();
         let mut tokens = Vec::new();
         let mut logprob = 0.0;
-        let mut no_speech_prob = 0.0;
         for segment in self.state.as_iter() {
-            no_speech_prob = segment.no_speech_probability();
             for i in 0..segment.n_tokens() {
                 let Some(token) = segment.get_token(i) else {
                     continue;
