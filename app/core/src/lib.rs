@@ -4,9 +4,11 @@
 //! [`Event`]s, and take its [`report::Report`] at the end.
 
 mod actor;
+pub mod alone;
 mod assistant;
 pub mod audio;
 pub mod barge_in;
+pub mod bench;
 mod budget;
 mod clock;
 pub mod config;

@@ -220,23 +220,37 @@ impl Report {
         };
     }
 
-    /// Replaces `speech_end` of each turn by the label nearest to it, where one lies within 700 ms.
+    /// Takes each turn's `speech_end` from the label it belongs to, and counts false cut-offs by the labels: answers that
+    /// became audible before the utterance that they cut was over.
     ///
-    /// Labels are ends of utterances, in ms from the first sample of the input. 700 ms is more than any VAD's
-    /// hangover and less than any gap between two utterances of one file.
-    pub fn use_speech_ends(&mut self, labels: &[f64]) {
+    /// A turn belongs to the last utterance that began before it was committed. Where that one is labelled to end after
+    /// the commit, the turn was a cut-off and keeps the VAD's end.
+    pub fn use_labels(&mut self, spans: &[Span]) {
+        self.summary.false_cutoffs = 0;
         for turn in &mut self.turns {
-            let Some(seen) = turn.events_ms.speech_end else {
+            let Some(commit) = turn.events_ms.commit else { continue };
+            let Some(span) = spans.iter().filter(|s| s.start_ms < commit).max_by(|a, b| a.start_ms.total_cmp(&b.start_ms))
+            else {
                 continue;
             };
-            let nearest = labels.iter().copied().min_by(|a, b| (a - seen).abs().total_cmp(&(b - seen).abs()));
-            if let Some(label) = nearest.filter(|l| (l - seen).abs() <= 700.0) {
-                turn.events_ms.speech_end = Some(label);
+            if span.end_ms <= commit {
+                turn.events_ms.speech_end = Some(span.end_ms);
                 self.speech_end_from = SpeechEndSource::Labels;
+            } else if turn.events_ms.first_audio.is_some_and(|audio| audio < span.end_ms) {
+                self.summary.false_cutoffs += 1;
             }
         }
         self.summarise();
     }
+}
+
+/// A labelled utterance, in ms from the first sample of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// First sample with speech.
+    pub start_ms: f64,
+    /// One past the last sample with speech; pauses inside belong to the utterance.
+    pub end_ms: f64,
 }
 
 #[cfg(test)]
@@ -279,12 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn labels_move_only_the_turns_they_belong_to() {
+    fn labels_date_the_end_of_speech_and_find_cutoffs() {
         let mut report = report(vec![turn(1000.0, 1200.0, 1150.0, 1400.0), turn(9000.0, 9200.0, 9100.0, 9400.0)]);
-        report.use_speech_ends(&[940.0, 5000.0]);
+        let span = |start_ms, end_ms| Span { start_ms, end_ms };
+        report.use_labels(&[span(100.0, 940.0), span(8000.0, 10_500.0)]);
         assert_eq!(report.turns[0].first_audio_ms.from_speech_end, Some(460.0));
         assert_eq!(report.turns[1].first_audio_ms.from_speech_end, Some(400.0));
         assert_eq!(report.speech_end_from, SpeechEndSource::Labels);
+        assert_eq!(report.summary.false_cutoffs, 1, "the second answer began before 10,500 ms");
     }
 
     #[test]

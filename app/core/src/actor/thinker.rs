@@ -137,7 +137,8 @@ impl Thinker {
     }
 }
 
-fn messages(prompt: &[Message]) -> Vec<llm::Message> {
+/// A prompt in the model's own words.
+pub(crate) fn messages(prompt: &[Message]) -> Vec<llm::Message> {
     prompt
         .iter()
         .map(|m| match m.speaker {
