@@ -186,14 +186,17 @@ fn missing(command: &Command, what: &str, problem: &str, install: &'static str) 
     }
 }
 
-/// The last lines of a log, on one line: clients say at the end why they gave up.
+/// What a client gave as its reasons, on one line: the lines it marks as errors, else its last ones.
 fn tail(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4096)..]).into_owned();
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(16 << 10)..]).into_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    match lines.len() {
+    let is_error = |line: &&str| line.to_ascii_lowercase().contains("error:") || line.starts_with("npm error");
+    let errors: Vec<&str> = lines.iter().copied().filter(is_error).collect();
+    let told = if errors.is_empty() { lines } else { errors };
+    match told.len() {
         0 => "it said nothing".into(),
-        n => lines[n.saturating_sub(3)..].join(" | "),
+        n => told[n.saturating_sub(3)..].join(" | "),
     }
 }
 

@@ -70,7 +70,7 @@ fn download(repository: &str, file: Option<&str>, folder: &Path, options: &Optio
     for program in &options.programs.hf {
         let mut command = Command::new(program);
         command.args(["download", repository]).args(file);
-        command.arg("--local-dir").arg(folder);
+        command.arg("--local-dir").arg(folder).env("HF_HUB_DISABLE_TELEMETRY", "1");
         // The client shows its own progress, on the error stream.
         match client::run(&mut command, None, options.cancel, &mut || {}) {
             Ok(status) if status.success() => return Ok(()),
