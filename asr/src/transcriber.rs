@@ -137,6 +137,12 @@ pub trait Transcriber: Send {
     fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript>;
 }
 
+impl<T: Transcriber + ?Sized> Transcriber for &mut T {
+    fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript> {
+        (**self).transcribe(audio, options, cancel)
+    }
+}
+
 impl<T: Transcriber + ?Sized> Transcriber for Box<T> {
     fn transcribe(&mut self, audio: &[f32], options: &Options, cancel: &AtomicBool) -> Result<Transcript> {
         (**self).transcribe(audio, options, cancel)
