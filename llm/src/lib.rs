@@ -24,6 +24,8 @@ mod config;
 mod error;
 mod fnv;
 pub mod forward;
+#[doc(hidden)]
+pub mod fuzzing;
 mod generate;
 mod gguf;
 mod mapped;

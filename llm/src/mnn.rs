@@ -32,6 +32,11 @@ pub(crate) fn open(dir: &Path) -> Result<Loaded> {
     Ok(Loaded { config, weights, tokenizer, chat_template })
 }
 
+/// Whether `bytes` are a graph, whatever it computes.
+pub(crate) fn parse_graph(path: &Path, bytes: &[u8]) -> bool {
+    graph::Graph::parse(path, bytes).is_ok()
+}
+
 /// `config.json` with `llm_config.json` over it.
 pub(crate) struct Settings {
     dir: PathBuf,

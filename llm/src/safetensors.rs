@@ -30,6 +30,13 @@ pub(crate) fn open(dir: &Path) -> Result<Loaded> {
     Ok(Loaded { config, weights, tokenizer, chat_template: chat_template(dir)? })
 }
 
+/// Whether `bytes` are a well-formed file whose every tensor can be read.
+pub(crate) fn parse(path: &Path, bytes: &[u8]) -> bool {
+    let mut tensors = Tensors { by_name: HashMap::new(), dir: PathBuf::new() };
+    let added = tensors.add_bytes(path, Bytes::from(bytes.to_vec()));
+    added.is_ok() && tensors.by_name.keys().all(|name| tensors.tensor(name).is_ok())
+}
+
 /// JSON files beyond this are none of a model's (the largest tokenizers have some 35 MB).
 const MAX_JSON: u64 = 256 << 20;
 
@@ -127,7 +134,7 @@ impl Tensors {
         self.add_bytes(path, Bytes::map(path)?)
     }
 
-    pub(crate) fn add_bytes(&mut self, path: &Path, file: Bytes) -> Result<()> {
+    fn add_bytes(&mut self, path: &Path, file: Bytes) -> Result<()> {
         let malformed = |reason: String| Error::malformed(path, "header", reason);
         let (header, metadata) = SafeTensors::read_metadata(&file).map_err(|e| malformed(e.to_string()))?;
         let start = header + 8;

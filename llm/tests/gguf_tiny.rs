@@ -109,3 +109,25 @@ fn messages_become_the_tokens_of_the_original_template() {
     let messages = [Message::system("You are brief."), Message::user("Hi")];
     assert_eq!(model.chat().render(&messages, true).unwrap(), ids(&expected["chat_ids"]));
 }
+
+#[test]
+fn weights_that_are_no_numbers_are_an_error() {
+    // The scale of the first block of the token embedding, which is also the output matrix, becomes NaN.
+    const TOKEN_EMBD: usize = 16_736;
+    let mut bytes = std::fs::read(fixture("qwen3-tiny-Q4_1.gguf")).unwrap();
+    bytes[TOKEN_EMBD..TOKEN_EMBD + 2].copy_from_slice(&[0xff, 0x7f]);
+    let path = std::env::temp_dir().join(format!("pocket-voice-nan-{}.gguf", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    for engine in [Engine::Fast, Engine::Reference] {
+        let outcome = Model::open_with(&path, &OpenOptions { engine, ..OpenOptions::default() }).and_then(|model| {
+            let (mut session, cancel) = (session(&model), AtomicBool::new(false));
+            session.advance_to(&[0, 1], &cancel)?;
+            Sampler::new(SamplerConfig::default())?.sample(session.logits())
+        });
+        let error = outcome.unwrap_err().to_string();
+        println!("{engine:?}: {error}");
+        // Packing meets it at load, the reference when it shows in the logits.
+        assert!(error.contains("not finite") || error.contains("NaN"), "{engine:?}: {error}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
