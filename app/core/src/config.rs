@@ -24,6 +24,17 @@ pub enum Language {
     Zh,
 }
 
+/// Which program recognises speech. Both read the same Whisper models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AsrEngine {
+    /// Ours, on the language model's 8-bit kernels.
+    #[default]
+    Native,
+    /// whisper.cpp through whisper-rs.
+    WhisperCpp,
+}
+
 /// How the model chooses its words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -51,6 +62,8 @@ impl Default for Sampling {
 pub struct Config {
     /// Speech recognition model: an id of `models list`.
     pub asr: String,
+    /// Which program runs it.
+    pub asr_engine: AsrEngine,
     /// Language model: an id of `models list`, or a path to a GGUF file.
     pub llm: String,
     /// Voice: an id of `models list`, or a path to a Piper `.onnx` file.
@@ -77,6 +90,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             asr: "whisper-tiny.en".into(),
+            asr_engine: AsrEngine::default(),
             llm: "smollm2-135m-instruct".into(),
             voice: "piper-en-us-joe".into(),
             language: Language::Auto,

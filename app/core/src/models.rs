@@ -11,7 +11,7 @@ use tts::Synthesizer;
 use turn_detect::SmartTurn;
 use vad::{Vad, VadConfig};
 
-use crate::config::{Config, Language};
+use crate::config::{AsrEngine, Config, Language};
 use crate::history::History;
 use crate::report;
 use crate::{Error, Result};
@@ -71,14 +71,24 @@ impl Models {
 /// # Errors
 /// As [`Models::load`].
 pub fn load_asr(config: &Config, store: &Store) -> Result<Box<dyn asr::Transcriber>> {
-    let model = file_of(store, &config.asr, "whisper.cpp model", |name| {
-        name.starts_with("ggml-") && name.ends_with(".bin")
-    })?;
-    let mut whisper = asr::Whisper::open(&model)?;
+    let wanted = config.asr_engine;
+    let model = match as_path(&config.asr) {
+        Some(path) => path,
+        None => file_of(store, &config.asr, "Whisper model for this engine", |name| match wanted {
+            AsrEngine::Native => name == "model.bin",
+            AsrEngine::WhisperCpp => name.starts_with("ggml-") && name.ends_with(".bin"),
+        })?,
+    };
+    let engine = match wanted {
+        AsrEngine::Native => asr::Engine::Native,
+        AsrEngine::WhisperCpp => asr::Engine::WhisperCpp,
+    };
+    let mut transcriber = asr::open(&model, engine)?;
+    // The first decode plans its memory; no utterance should wait for that.
     let noise: Vec<f32> = (0..16_000).map(|i| ((i * 7919 % 997) as f32 / 997.0 - 0.5) * 0.02).collect();
     let options = asr::Options { pass: asr::Pass::Partial, ..asr_options(config) };
-    asr::Transcriber::transcribe(&mut whisper, &noise, &options, &AtomicBool::new(false))?;
-    Ok(Box::new(whisper))
+    transcriber.transcribe(&noise, &options, &AtomicBool::new(false))?;
+    Ok(transcriber)
 }
 
 /// How speech is recognised under `config`.
