@@ -1,5 +1,7 @@
 //! One stage by itself: a recording transcribed, a prompt answered, a text spoken; and files that are made, not fetched.
 
+pub mod bench;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
