@@ -230,3 +230,6 @@ impl Writer<'_> {
         self.out.write_all(bytes).map_err(|source| Error::Io { path: self.path.to_owned(), source })
     }
 }
+
+#[cfg(test)]
+mod tests;

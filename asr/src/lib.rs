@@ -13,6 +13,8 @@ mod guard;
 mod mel_filters;
 mod open;
 mod stream;
+#[cfg(test)]
+mod testing;
 mod transcriber;
 mod vocabulary;
 mod whisper_cpp;

@@ -221,3 +221,6 @@ impl<T: Transcriber> Stream<T> {
         &mut self.options
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ use whisper_rs::{
 use crate::decode::{self, Hypothesis, WindowDecoder};
 use crate::{Error, Language, Options, Result, TokenId, Transcriber, Transcript};
 
+mod ggml;
+
 /// whisper.cpp with one model loaded.
 #[derive(Debug)]
 pub struct Whisper {
@@ -26,7 +28,7 @@ impl Whisper {
     /// [`Error::Io`] if the file cannot be read, [`Error::Model`] if whisper.cpp refuses it.
     pub fn open(model: &Path) -> Result<Whisper> {
         install_logging_hooks();
-        check_length(model)?;
+        ggml::check(model)?;
         let mut parameters = WhisperContextParameters::default();
         parameters.use_gpu(false).flash_attn(true);
         let refused = |error: WhisperError| Error::Model { path: model.to_owned(), what: error.to_string() };
@@ -173,17 +175,6 @@ fn attach_cancel(params: &mut FullParams<'_, '_>, cancel: &AtomicBool) {
         params.set_abort_callback(Some(raised));
         params.set_abort_callback_user_data(std::ptr::from_ref(cancel).cast_mut().cast());
     }
-}
-
-/// whisper.cpp takes an early end of file for the end of the tensors, so an empty one is refused here.
-fn check_length(model: &Path) -> Result<()> {
-    let io = |source| Error::Io { path: model.to_owned(), source };
-    let size = std::fs::metadata(model).map_err(io)?.len();
-    std::fs::File::open(model).map_err(io)?;
-    if size < 1024 {
-        return Err(Error::Model { path: model.to_owned(), what: format!("{size} bytes is no ggml model") });
-    }
-    Ok(())
 }
 
 fn engine_error(error: WhisperError) -> Error {

@@ -1,7 +1,7 @@
 //! Shared by the tests on real speech: clips, models, word error rate.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each user takes a part")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A clip of the shared speech collection.
 pub struct Clip {
@@ -97,9 +97,4 @@ fn units(text: &str) -> Vec<String> {
         None => unit,
     };
     units.into_iter().filter(|unit| !unit.is_empty()).map(spell).collect()
-}
-
-/// The directory of a CTranslate2 model.
-pub fn model(env: &str) -> PathBuf {
-    PathBuf::from(std::env::var_os(env).unwrap_or_else(|| panic!("set {env}")))
 }
