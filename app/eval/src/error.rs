@@ -53,6 +53,9 @@ pub enum Error {
     /// The language model failed.
     #[error(transparent)]
     Llm(#[from] llm::Error),
+    /// A part of the pipeline failed.
+    #[error(transparent)]
+    Pipeline(Box<pocket_voice::Error>),
 }
 
 impl Error {

@@ -91,5 +91,15 @@ impl Iterator for Reader {
     }
 }
 
+/// How many items files hold, damaged ones included.
+#[must_use]
+pub fn count(files: &[PathBuf]) -> usize {
+    let of = |path: &PathBuf| match parquet::rows(path) {
+        Some(rows) => rows,
+        None => Reader::new(vec![path.clone()]).count(),
+    };
+    files.iter().map(of).sum()
+}
+
 #[cfg(test)]
 mod tests;

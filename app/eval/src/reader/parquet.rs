@@ -69,6 +69,14 @@ impl Rows {
     }
 }
 
+/// How many rows a parquet file says it has; `None` for other and for damaged files.
+pub(super) fn rows(path: &Path) -> Option<usize> {
+    if path.extension().is_none_or(|e| e != "parquet") {
+        return None;
+    }
+    usize::try_from(Rows::open(path).ok()?.left).ok()
+}
+
 impl Iterator for Rows {
     type Item = Entry;
 
