@@ -23,7 +23,15 @@ const STAGES: &[&str] = &[
 ];
 
 /// What measures the pipeline may build upon, which also looks at stages one by one.
-const WITH_CORE: &[&str] = &["pocket-voice-core", "pocket-voice-assets", "pocket-voice-asr", "pocket-voice-llm"];
+const WITH_CORE: &[&str] = &[
+    "pocket-voice-core",
+    "pocket-voice-assets",
+    "pocket-voice-onnx",
+    "pocket-voice-vad",
+    "pocket-voice-asr",
+    "pocket-voice-llm",
+    "pocket-voice-tts",
+];
 
 /// Which of our packages each of our packages may build upon. Tests may use more; see `a_test_may_not_reach_for_a_shell`.
 const ARROWS: &[(&str, &[&str])] = &[
