@@ -18,6 +18,8 @@ use crate::{interrupt, labels, settings};
 pub(crate) fn talk(common: &Common, talk: &Talk, out: &Out) -> anyhow::Result<()> {
     let config = settings::config(common)?;
     let host = LiveHost { microphone: talk.microphone.clone(), loudspeaker: talk.loudspeaker.clone() };
+    // Loading takes seconds; what is missing is better said at once.
+    host.check()?;
     let report = converse(&config, Box::new(host), "listening; Ctrl-C ends the conversation", false, out)?;
     finish(&report, common, out)
 }

@@ -6,6 +6,8 @@
 //!
 //! One clock rules: the microphone's sample clock. Every time in this module is a [`SamplePos`], also those of playback.
 
+#[cfg(test)]
+mod alloc_guard;
 pub mod devices;
 pub mod error;
 pub mod file;

@@ -19,7 +19,7 @@ use self::capture::Captured as Capture;
 use self::clock::BurstClock;
 use self::keeper::{Keeper, Pulse};
 use self::playback::Slot;
-use super::devices::Kind;
+use super::devices::{self, Kind};
 use super::host::{AudioHost, Captured, DeviceEvent, HostHandle, HostReport, Microphone, Streams, VoiceFormat};
 use super::monitor::Monitor;
 use super::{BLOCK, EAR_RATE, Error, NS_PER_SAMPLE, Player, Resampler, Result, SamplePos};
@@ -40,6 +40,19 @@ pub struct LiveHost {
     pub microphone: Option<String>,
     /// The loudspeaker's id, name or part of its name; the default one if none.
     pub loudspeaker: Option<String>,
+}
+
+impl LiveHost {
+    /// Looks whether both devices are there, without opening them.
+    ///
+    /// # Errors
+    /// The device that is not.
+    pub fn check(&self) -> Result<()> {
+        let _quiet = devices::quiet();
+        devices::find(Kind::Microphone, self.microphone.as_deref())?;
+        devices::find(Kind::Loudspeaker, self.loudspeaker.as_deref())?;
+        Ok(())
+    }
 }
 
 impl AudioHost for LiveHost {

@@ -125,6 +125,7 @@ pub(super) fn open(name: Option<&str>, epoch: Instant, trouble: &Trouble) -> Res
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::alloc_guard;
     use super::*;
 
     fn feed(channels: usize, room: usize) -> (Feed, Consumer<f32>, Consumer<Stamp>) {
@@ -145,6 +146,19 @@ mod tests {
         assert_eq!(got.len(), wanted.len());
         assert!(got.iter().zip(wanted).all(|(g, w)| (g - w).abs() < 1e-4), "{got:?}");
         assert_eq!(std::iter::from_fn(|| stamps.pop().ok()).map(|s| s.samples).collect::<Vec<_>>(), [4, 2, 2]);
+    }
+
+    #[test]
+    fn a_callback_never_touches_the_allocator() {
+        let (mut feed, _samples, _stamps) = feed(2, 4000);
+        let calls = alloc_guard::calls(|| {
+            for _ in 0..20 {
+                feed.take(&[0.25f32; 960]);
+                feed.take(&[1000i16; 960]);
+            }
+        });
+        assert_eq!(calls, 0);
+        assert!(feed.dropped.load(Ordering::Relaxed) > 0, "the ring was never full");
     }
 
     #[test]

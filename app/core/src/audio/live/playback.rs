@@ -193,6 +193,7 @@ fn explain(error: &rodio::DeviceSinkError) -> String {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::super::alloc_guard;
     use super::*;
 
     #[test]
@@ -210,6 +211,8 @@ mod tests {
             let out: Vec<f32> = voice.by_ref().take(device_rate as usize * 3 / 2).collect();
             let power: f32 = out.iter().map(|s| s * s).sum::<f32>() / device_rate as f32;
             assert!((power - 0.125).abs() < 0.002, "{device_rate} Hz: power {power}");
+            let calls = alloc_guard::calls(|| voice.by_ref().take(10_000).for_each(drop));
+            assert_eq!(calls, 0, "{device_rate} Hz: the callback touched the allocator");
             let first = out.iter().position(|s| s.abs() > 0.01).unwrap() as f32 / device_rate as f32;
             assert!(first < 0.03, "{device_rate} Hz: starts after {first} s");
 

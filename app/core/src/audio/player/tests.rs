@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::super::alloc_guard;
 use super::super::speaker::Queued;
 use super::*;
 
@@ -337,4 +338,34 @@ fn a_player_nobody_listens_to_goes_on() {
         assert_eq!(bench.render(100), [0.1; 100], "turn {turn}");
     }
     assert!(bench.player.lost_reports() > 0, "the test did not fill the ring");
+}
+
+/// Everything that can happen within a callback: start, duck, pause, resume, hole, cancel, next turn, full report ring.
+#[test]
+fn rendering_never_touches_the_allocator() {
+    let mut bench = Bench::new();
+    let control = bench.speaker.control();
+    let mut out = [0.0; 1024];
+    let mut rendered = 0;
+    for turn in 1..=40 {
+        bench.play(turn, &[0.5; 3000]);
+        for step in 0..8 {
+            match step {
+                1 => control.set_gain(turn, 0.25, std::time::Duration::from_millis(20)),
+                2 => control.pause(turn),
+                4 => control.resume(turn),
+                6 => bench.play(turn, &[0.5; 3000]),
+                7 if turn % 2 == 0 => control.cancel(turn),
+                7 => bench.finish(turn),
+                _ => {}
+            }
+            let calls = alloc_guard::calls(|| bench.player.render(&mut out, rendered * 62_500));
+            assert_eq!(calls, 0, "turn {turn}, step {step}");
+            rendered += out.len() as u64;
+        }
+    }
+    let happened = bench.reports();
+    for word in ["started", "audible", "gain", "paused", "resumed", "underrun", "cancelled", "drained"] {
+        assert!(happened.iter().any(|report| report.starts_with(word)), "nothing was {word}");
+    }
 }
