@@ -1,6 +1,7 @@
 //! Whole conversations on the real models, in real time: a recorded user in, a report and the speaker's samples out.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pocket_voice::audio::{FileHost, wav};
 use pocket_voice::message::BargeInOutcome;
@@ -11,7 +12,11 @@ fn clip(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/audio").join(name)
 }
 
+/// Real time on two cores has room for one conversation.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 fn converse(config: &Config, input: &Path, output: &Path) -> (Report, Vec<Event>) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let store = assets::Store::open().expect("a place for models");
     let models = Models::load(config, &store).unwrap_or_else(|error| panic!("{error}"));
     let host = FileHost::open(input).expect("a bundled clip").output(output);
