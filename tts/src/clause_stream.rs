@@ -11,12 +11,15 @@ use cut::{Cut, LINE_PAUSE_MS, MAX_CHARS, PARAGRAPH_PAUSE_MS, SENTENCE_PAUSE_MS};
 use mapped::MappedText;
 
 pub use plan::{ChunkSize, ClausePlan};
+use plan::{HAN_CHARS, MS_PER_CHAR};
 
 /// How to cut.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StreamConfig {
     /// Chooses the size of each chunk.
     pub plan: ClausePlan,
+    /// The language of numbers and signs before the first word.
+    pub language: Language,
 }
 
 /// Takes text in any split and gives back clauses that can be spoken.
@@ -39,17 +42,16 @@ pub struct ClauseStream {
     pieces: Vec<Piece>,
     // audio ahead of the next clause as far as known, in milliseconds
     queued_ms: u32,
+    // the language of the clause before, in which numbers without words are read
+    language: Language,
     // bytes of a character that is not complete yet
     partial_char: Vec<u8>,
 }
 
-/// How long a character of English text sounds, in milliseconds: about 15 characters a second.
-const MS_PER_CHAR: u32 = 65;
-
 impl ClauseStream {
     /// A stream at its beginning.
     pub fn new(config: StreamConfig) -> ClauseStream {
-        ClauseStream { config, ..ClauseStream::default() }
+        ClauseStream { config, language: config.language, ..ClauseStream::default() }
     }
 
     /// Tells how much audio is synthesised and not played yet; chunks grow with it.
@@ -171,12 +173,14 @@ impl ClauseStream {
     }
 
     fn clause(&mut self, text: &MappedText, cut: Cut) -> Option<Clause> {
-        let language = language_of(text.as_str());
+        let language = language_of(text.as_str()).unwrap_or(self.language);
+        self.language = language;
         let (spoken, words) = normalize::spoken(text, language);
         let first = words.first()?;
         let source = first.source.start..words.iter().map(|w| w.source.end).max()?;
         let source = source.start..text.source(0..text.len()).map_or(source.end, |all| all.end.max(source.end));
-        let chars = u32::try_from(spoken.chars().count()).unwrap_or(u32::MAX);
+        let chars = spoken.chars().map(|c| if is_han(c) { HAN_CHARS } else { 1 }).sum::<usize>();
+        let chars = u32::try_from(chars).unwrap_or(u32::MAX);
         self.queued_ms = self.queued_ms.saturating_add(chars.saturating_mul(MS_PER_CHAR));
         Some(Clause { source, spoken, words, language, ends_sentence: cut.ends_sentence, pause_ms: cut.pause_ms })
     }
@@ -186,8 +190,9 @@ fn is_mark(ch: char) -> bool {
     matches!(ch, ',' | '.' | ';' | ':' | '!' | '?' | '…' | '，' | '。' | '；' | '：' | '！' | '？' | '、')
 }
 
-/// The language that most of the text is in: one Chinese character counts as much as two letters.
-fn language_of(text: &str) -> Language {
+/// The language that most of the text is in: a voice for Chinese reads the Latin words in it too, so that one Chinese
+/// character counts as much as six letters. `None` without words.
+fn language_of(text: &str) -> Option<Language> {
     let (mut han, mut latin) = (0, 0);
     for ch in text.chars() {
         if is_han(ch) {
@@ -196,7 +201,11 @@ fn language_of(text: &str) -> Language {
             latin += 1;
         }
     }
-    if han > 0 && 2 * han >= latin { Language::Mandarin } else { Language::English }
+    match (han, latin) {
+        (0, 0) => None,
+        (han, latin) if han > 0 && 6 * han >= latin => Some(Language::Mandarin),
+        _ => Some(Language::English),
+    }
 }
 
 #[cfg(test)]

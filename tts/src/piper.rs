@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onnx::Runtime;
 
 use crate::audio::Trimmer;
-use crate::g2p::{Symbol, english};
-use crate::timing::{self, Segment};
-use crate::{Clause, ClauseStream, Error, Language, Result, Speech, Synthesizer, VoiceConfig};
+use crate::g2p::{Symbol, english, stretches};
+use crate::{Clause, ClauseStream, Error, Language, Result, Speech, Synthesizer, VoiceConfig, timing};
 use config::PiperConfig;
 use model::{Model, Scales};
 
@@ -76,10 +75,6 @@ impl Piper {
         Ok(())
     }
 
-    fn speaks(&self, language: Language) -> bool {
-        language == Language::English && self.config.language_code().starts_with("en")
-    }
-
     /// Phoneme ids of one stretch, and which symbol each belongs to.
     fn ids(&self, symbols: &[Symbol]) -> (Vec<i64>, Vec<Option<usize>>) {
         let mut ids = Vec::with_capacity(2 * symbols.len() + 3);
@@ -118,6 +113,10 @@ impl Synthesizer for Piper {
         self.config.sample_rate()
     }
 
+    fn speaks(&self, language: Language) -> bool {
+        language == Language::English && self.config.language_code().starts_with("en")
+    }
+
     fn synthesize(&mut self, clause: &Clause, cancel: &AtomicBool, sink: &mut dyn FnMut(Speech)) -> Result<()> {
         if !self.speaks(clause.language) {
             let voice = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -131,7 +130,7 @@ impl Synthesizer for Piper {
         let mut trimmer = Trimmer::new(self.sample_rate());
         let mut timer = timing::Timer::new(clause);
         let mut rendered = 0;
-        for stretch in stretches(&symbols) {
+        for stretch in stretches(&symbols, MAX_PHONEMES) {
             if cancelled() {
                 return Ok(());
             }
@@ -152,7 +151,7 @@ impl Synthesizer for Piper {
                     let segments = if plan.durations.is_empty() {
                         timing::estimated(&words, &samples, rendered)
                     } else {
-                        planned(&words, &plan.durations, hop, rendered)
+                        timing::planned(&words, &plan.durations, hop, rendered)
                     };
                     timer.place(segments);
                 }
@@ -197,40 +196,6 @@ fn windows(frames: usize) -> Vec<Range<usize>> {
     windows
 }
 
-/// Stretches that the encoder can take at once, cut between words.
-fn stretches(symbols: &[Symbol]) -> Vec<&[Symbol]> {
-    let mut stretches = Vec::new();
-    let mut rest = symbols;
-    while rest.len() > MAX_PHONEMES {
-        let cut =
-            rest[..MAX_PHONEMES].iter().rposition(|s| s.symbol == ' ').filter(|at| *at > 0).unwrap_or(MAX_PHONEMES);
-        let (stretch, after) = rest.split_at(cut);
-        stretches.push(stretch);
-        rest = after;
-    }
-    if rest.iter().any(|s| s.word.is_some()) {
-        stretches.push(rest);
-    }
-    stretches
-}
-
-/// Where the words lie by the durations of their phonemes: exact to a frame.
-fn planned(words: &[Option<usize>], durations: &[usize], hop: usize, offset: usize) -> Vec<Segment> {
-    let mut segments: Vec<Segment> = Vec::new();
-    let mut at = offset;
-    for (word, frames) in words.iter().zip(durations) {
-        let end = at + frames * hop;
-        if let Some(word) = *word {
-            match segments.last_mut() {
-                Some(last) if last.word == word => last.samples.end = end,
-                _ => segments.push(Segment { word, samples: at..end }),
-            }
-        }
-        at = end;
-    }
-    segments
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,17 +207,5 @@ mod tests {
             assert_eq!(windows.iter().map(ExactSizeIterator::len).sum::<usize>(), frames);
             assert!(windows.windows(2).all(|w| w[0].end == w[1].start));
         }
-    }
-
-    #[test]
-    fn long_clauses_go_through_in_stretches() {
-        let symbols: Vec<Symbol> = (0..5_000)
-            .map(|i| Symbol { symbol: if i % 7 == 6 { ' ' } else { 'a' }, word: (i % 7 != 6).then_some(i / 7) })
-            .collect();
-        let stretches = stretches(&symbols);
-        assert!(stretches.iter().all(|s| s.len() <= MAX_PHONEMES));
-        assert_eq!(stretches.iter().map(|s| s.len()).sum::<usize>(), symbols.len());
-        let unbroken = vec![Symbol { symbol: 'a', word: Some(0) }; 5_000];
-        assert_eq!(super::stretches(&unbroken).iter().map(|s| s.len()).sum::<usize>(), 5_000);
     }
 }

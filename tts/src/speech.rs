@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use crate::{Clause, Result};
+use crate::{Clause, Language, Result};
 
 /// A piece of speech that follows on the piece before it without a gap.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -27,6 +27,12 @@ pub struct WordTime {
 pub trait Synthesizer: Send {
     /// Samples per second of everything this voice gives back.
     fn sample_rate(&self) -> u32;
+
+    /// Whether clauses in this language can be spoken.
+    fn speaks(&self, language: Language) -> bool {
+        let _ = language;
+        true
+    }
 
     /// Speaks one clause, handing each piece to `sink` as soon as it is there.
     ///

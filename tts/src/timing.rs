@@ -65,6 +65,23 @@ impl<'a> Timer<'a> {
     }
 }
 
+/// Where the words lie by the durations of their phonemes: exact to a frame.
+pub(crate) fn planned(words: &[Option<usize>], durations: &[usize], hop: usize, offset: usize) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut at = offset;
+    for (word, frames) in words.iter().zip(durations) {
+        let end = at + frames * hop;
+        if let Some(word) = *word {
+            match segments.last_mut() {
+                Some(last) if last.word == word => last.samples.end = end,
+                _ => segments.push(Segment { word, samples: at..end }),
+            }
+        }
+        at = end;
+    }
+    segments
+}
+
 /// Where the words lie when the voice does not tell: shared out over the sounding part by their number of phonemes.
 ///
 /// Measured against the durations of a voice that does tell, word starts are off by some 80 ms at the median.

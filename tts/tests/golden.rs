@@ -13,8 +13,11 @@ fn cases(table: &'static str) -> Vec<(usize, String, &'static str)> {
         .collect()
 }
 
-fn english() -> Vec<(usize, String, &'static str)> {
-    cases(include_str!("data/golden_en.tsv"))
+/// Every case of both languages.
+fn golden() -> Vec<(usize, String, &'static str)> {
+    let mut all = cases(include_str!("data/golden_en.tsv"));
+    all.extend(cases(include_str!("data/golden_zh.tsv")));
+    all
 }
 
 fn said(pieces: &[&str]) -> String {
@@ -27,8 +30,8 @@ fn said(pieces: &[&str]) -> String {
 
 #[test]
 fn every_written_form_is_said_right() {
-    let cases = english();
-    assert!(cases.len() >= 200, "{} cases", cases.len());
+    let cases = golden();
+    assert!(cases.len() >= 400, "{} cases", cases.len());
     let wrong: Vec<String> = cases
         .iter()
         .filter(|(_, written, wanted)| said(&[written]) != *wanted)
@@ -42,7 +45,7 @@ fn every_written_form_is_said_right() {
 #[test]
 fn splitting_the_text_anywhere_changes_no_word() {
     let mut wrong = Vec::new();
-    for (line, written, _) in english() {
+    for (line, written, _) in golden() {
         let whole = words(&said(&[&written]));
         let mut splits: Vec<Vec<&str>> =
             written.char_indices().skip(1).map(|(at, _)| vec![&written[..at], &written[at..]]).collect();
@@ -67,7 +70,7 @@ fn words(said: &str) -> Vec<String> {
 
 #[test]
 fn sources_point_at_what_was_written() {
-    for (line, written, _) in english() {
+    for (line, written, _) in golden() {
         let mut stream = ClauseStream::default();
         let mut clauses = stream.push(&written);
         clauses.extend(stream.finish());

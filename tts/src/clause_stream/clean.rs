@@ -191,7 +191,7 @@ impl Cleaner {
                     Step::Drop(1)
                 }
             }
-            'h' | 'H' | 'w' | 'W' if !self.last.is_alphanumeric() => self.address_step(rest, last),
+            'h' | 'H' | 'w' | 'W' if !self.last.is_alphanumeric() || is_han(self.last) => self.address_step(rest, last),
             _ if is_emoji(ch) => Step::Drop(len),
             _ if ch.is_alphanumeric() => Step::Keep(len),
             _ => self.inline_step(rest, ch, last),

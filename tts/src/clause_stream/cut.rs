@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::clean::is_han;
-use super::plan::ChunkSize;
+use super::plan::{ChunkSize, HAN_CHARS};
+use crate::g2p::mandarin;
 
 /// A place to cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
     let mut phrase_cut = None;
     let mut word_cut = None;
     for (at, ch) in text.char_indices() {
-        chars += 1;
+        chars += if is_han(ch) { HAN_CHARS } else { 1 };
         let end = at + ch.len_utf8();
         let rest = &text[end..];
         if let Some(cut) = punctuation_cut(text, at, ch, rest, last) {
@@ -87,14 +88,15 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
         if ch == ' ' && chars > size.hard_chars && word_cut.is_none() && splits_words(&text[..at], rest) {
             word_cut = Some(unpunctuated);
         }
-        if is_han(ch)
-            && chars > size.hard_chars.max(24)
-            && word_cut.is_none()
-            && rest.chars().next().is_some_and(is_han)
-        {
+        if is_han(ch) && chars > size.hard_chars && word_cut.is_none() && splits_chinese(text, end) {
             word_cut = Some(Cut { at: end, ..unpunctuated });
         }
-        if chars >= MAX_CHARS {
+        if chars > size.hard_chars
+            && let Some(cut) = phrase_cut.or(word_cut)
+        {
+            return Some(cut);
+        }
+        if chars >= MAX_CHARS || end >= 4 * MAX_CHARS {
             return Some(phrase_cut.or(word_cut).unwrap_or(Cut { at: end, ..unpunctuated }));
         }
     }
@@ -196,6 +198,21 @@ fn splits_words(before: &str, after: &str) -> bool {
         && !number(next)
         && !word.ends_with('.')
         && !next.is_empty()
+}
+
+/// Whether a Chinese word ends here, with enough after it to be sure and nothing after it that leans on it.
+fn splits_chinese(text: &str, at: usize) -> bool {
+    /// Characters that lean on the word before them.
+    const LEANING: &str = "的了着过吗呢吧啊呀嘛啦们么儿子个位只条张本件杯年月日号点分秒元块度些里上下中";
+    let (before, after) = text.split_at(at);
+    let following: Vec<char> = after.chars().take(3).collect();
+    if following.len() < 3 || !is_han(following[0]) || LEANING.contains(following[0]) {
+        return false;
+    }
+    // Only the words around the cut matter.
+    let start = before.char_indices().rev().nth(11).map_or(0, |(i, _)| i);
+    let end = after.char_indices().nth(6).map_or(text.len(), |(i, _)| at + i);
+    mandarin().ends_word(&text[start..end], at - start)
 }
 
 fn last_word(text: &str) -> &str {

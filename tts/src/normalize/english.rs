@@ -16,16 +16,16 @@ mod phone;
 mod range;
 mod roman;
 mod symbol;
-mod table;
 mod time;
 mod unit;
 mod version;
 
 use std::sync::LazyLock;
 
-use super::Span;
-use super::rule::{Match, Rule, apply};
-use crate::clause_stream::clean::is_han;
+use super::rule::{Match, Rule};
+use super::{Span, table};
+pub(crate) use acronym::letters;
+pub(crate) use address::runs;
 
 /// All rules, the most specific classes first.
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
@@ -70,21 +70,15 @@ fn signed(m: &Match<'_, '_>) -> Option<String> {
 
 /// Shares the text out into forms, words and marks.
 pub(super) fn spans(text: &str) -> Vec<Span> {
-    let mut spans = Vec::new();
-    apply(&RULES, text, &mut spans);
-    spans.sort_by_key(|span| span.written.start);
-    let mut all = Vec::new();
-    let mut at = 0;
-    for span in spans {
-        symbol::plain(text, at..span.written.start, &mut all);
-        at = span.written.end;
-        all.push(span);
-    }
-    symbol::plain(text, at..text.len(), &mut all);
-    all
+    super::share_out(&RULES, text)
 }
 
-/// Whether two neighbouring characters belong to one word: Chinese needs no space around numbers and letters.
-pub(super) fn same_script(a: char, b: char) -> bool {
-    is_han(a) == is_han(b)
+/// Rules for names that are the same in every language's text.
+pub(super) fn names() -> Vec<Rule> {
+    acronym::special_rules().into_iter().chain(address::rules()).collect()
+}
+
+/// Rules for words in capitals.
+pub(super) fn acronyms() -> Vec<Rule> {
+    acronym::rules()
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use regex::{Captures, Regex};
 
 use super::Span;
+use crate::clause_stream::clean::is_han;
 
 /// Reads one written form.
 pub(super) struct Rule {
@@ -99,7 +100,8 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 fn splits_word(text: &str, range: &Range<usize>) -> bool {
     let edge = |inside: Option<char>, outside: Option<char>| match (inside, outside) {
         (Some('²' | '³'), _) => false,
-        (Some(i), Some(o)) => i.is_alphanumeric() && o.is_alphanumeric() && super::english::same_script(i, o),
+        // Chinese has no spaces, so there a form may touch a word.
+        (Some(i), Some(o)) => i.is_alphanumeric() && o.is_alphanumeric() && !is_han(i) && !is_han(o),
         _ => false,
     };
     let inside = &text[range.clone()];

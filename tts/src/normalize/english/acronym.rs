@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Rule, table};
+use crate::clause_stream::clean::is_han;
 
 /// As written → as said.
 pub(super) static TABLE: LazyLock<HashMap<&str, Vec<&str>>> =
@@ -23,7 +24,8 @@ const EMPHASIS: &[&str] = &[
 pub(super) fn special_rules() -> Vec<Rule> {
     let any = table::any_of(TABLE.keys().copied());
     vec![Rule::new(&format!(r"(?P<word>{any})"), |m| {
-        let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '/' | '&' | '@'));
+        let edge =
+            |c: Option<char>| c.is_none_or(|c| (!c.is_alphanumeric() || is_han(c)) && !matches!(c, '/' | '&' | '@'));
         let hyphened = m.before.ends_with('-') || m.after.starts_with('-');
         let whole = edge(m.before.chars().next_back()) && edge(m.after.chars().next());
         let dotted = m.after.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
@@ -58,7 +60,7 @@ pub(super) fn rules() -> Vec<Rule> {
 }
 
 /// "FBI" → "F B I".
-pub(super) fn letters(word: &str) -> String {
+pub(crate) fn letters(word: &str) -> String {
     let letters: Vec<String> = word.chars().filter(|c| c.is_alphanumeric()).map(String::from).collect();
     letters.join(" ")
 }

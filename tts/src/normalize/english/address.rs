@@ -58,7 +58,7 @@ fn parts(address: &str) -> String {
 }
 
 /// Runs of digits and runs of other characters.
-pub(super) fn runs(word: &str) -> Vec<&str> {
+pub(crate) fn runs(word: &str) -> Vec<&str> {
     let mut runs = Vec::new();
     let mut start = 0;
     let mut before: Option<bool> = None;
