@@ -1,5 +1,7 @@
 //! Messages to tokens through the chat template in the model file.
 
+mod guard;
+
 use crate::config::TokenId;
 use crate::error::{Error, Result};
 use crate::tokenizer::Tokenizer;
@@ -68,8 +70,8 @@ pub struct Chat {
 
 /// Template steps (a step is an instruction or 64 bytes made): a few hundred messages take some ten thousand.
 const FUEL: u64 = 2_000_000;
-/// Templates of published models have up to some 15 kB.
-const MAX_TEMPLATE: usize = 256 << 10;
+/// Templates of published models have up to some 20 kB.
+const MAX_TEMPLATE: usize = 64 << 10;
 const NAME: &str = "chat_template";
 
 impl Chat {
@@ -127,9 +129,11 @@ impl Chat {
         if let serde_json::Value::Object(known) = known {
             variables.extend(known);
         }
-        let template = environment.get_template(NAME).map_err(|e| failure(&e))?;
-        let text = template.render(Value::from(Serde(variables)));
-        text.map_err(|e| failure(&e))
+        let rendered = guard::with_stack(|| {
+            let template = environment.get_template(NAME).map_err(|e| failure(&e))?;
+            template.render(Value::from(Serde(variables))).map_err(|e| failure(&e))
+        });
+        rendered.map_err(|e| Error::ChatTemplate(e.to_string()))?
     }
 
     fn environment(&self) -> Result<&Environment<'static>> {
@@ -148,7 +152,10 @@ fn compile(template: String) -> std::result::Result<Environment<'static>, miniji
         return Err(minijinja::Error::new(ErrorKind::InvalidOperation, reason));
     }
     let mut env = Environment::new();
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
+    let template = guard::guarded(&template, syntax.clone())?;
+    env.set_syntax(syntax);
+    guard::install(&mut env);
     env.set_undefined_behavior(UndefinedBehavior::Lenient);
     env.set_fuel(Some(FUEL));
     env.set_recursion_limit(64);

@@ -66,7 +66,7 @@ type Pipeline =
 /// What turns words into ids.
 enum Encoder {
     Pipeline(Box<Pipeline>),
-    Spm(Spm),
+    Spm(Box<Spm>),
 }
 
 /// A model's tokenizer.
@@ -103,7 +103,7 @@ impl Tokenizer {
     /// A SentencePiece tokenizer with a score for each token.
     pub(crate) fn spm(vocabulary: Vocabulary, scores: &[f32], add_space_prefix: bool) -> Self {
         let spm = Spm::new(&vocabulary.tokens, scores, add_space_prefix);
-        Self::new(Encoder::Spm(spm), vocabulary, Decode::SentencePiece)
+        Self::new(Encoder::Spm(Box::new(spm)), vocabulary, Decode::SentencePiece)
     }
 
     fn new(encoder: Encoder, vocabulary: Vocabulary, decode: Decode) -> Self {

@@ -1,5 +1,6 @@
 //! Tiny random llama, qwen2 and gemma3 models against llama.cpp, and every quantized type against the gguf package
 //! (see fixtures/architectures/README.md).
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::quant::GgmlType;
 use llm::{Engine, Model, OpenOptions, Sampler, SamplerConfig, Session, SessionConfig};
@@ -20,7 +21,7 @@ fn json(name: &str) -> Value {
 
 fn open(arch: &str, engine: Engine) -> Arc<Model> {
     let path = fixture(&format!("{arch}-tiny.gguf"));
-    Model::open_with(&path, &OpenOptions { engine, ..OpenOptions::default() }).unwrap_or_else(|e| panic!("{e}"))
+    Model::open_with(&path, &OpenOptions { engine }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn session(model: &Arc<Model>) -> Session {

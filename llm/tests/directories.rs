@@ -1,5 +1,6 @@
 //! Tiny random models as Hugging Face and MNN directories of every generation, against logits, tokens, tokenizer and chat
 //! cases made elsewhere (see fixtures/mnn-tiny/README.md).
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::{Engine, Message, Model, OpenOptions, Sampler, SamplerConfig, Session, SessionConfig};
 use serde_json::Value;
@@ -19,7 +20,7 @@ fn expected(name: &str) -> Value {
 }
 
 fn open(name: &str, engine: Engine) -> Arc<Model> {
-    let model = Model::open_with(&directory(name), &OpenOptions { engine, ..OpenOptions::default() });
+    let model = Model::open_with(&directory(name), &OpenOptions { engine });
     model.unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 

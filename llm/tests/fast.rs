@@ -1,5 +1,6 @@
 //! The fast forward pass against the reference: on the tiny models in four types, and in every way in which
 //! positions can arrive.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::{Engine, Model, OpenOptions, Session, SessionConfig};
 use std::path::Path;
@@ -12,7 +13,7 @@ const TOLERANCE: f32 = 0.06;
 
 fn open(kind: &str, engine: Engine) -> Arc<Model> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/gguf-tiny/qwen3-tiny-{kind}.gguf"));
-    Model::open_with(&path, &OpenOptions { engine, ..OpenOptions::default() }).unwrap()
+    Model::open_with(&path, &OpenOptions { engine }).unwrap()
 }
 
 /// Logits after every one of `tokens`, given to a session in steps of the given lengths.

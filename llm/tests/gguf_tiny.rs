@@ -1,5 +1,6 @@
 //! The tiny random qwen3 model in four GGUF types against logits, tokens, tokenizer and chat cases made elsewhere
 //! (see fixtures/gguf-tiny/README.md).
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::{Engine, Message, Model, OpenOptions, Sampler, SamplerConfig, Session, SessionConfig};
 use serde_json::Value;
@@ -18,8 +19,7 @@ fn expected() -> Value {
 }
 
 fn open(kind: &str, engine: Engine) -> Arc<Model> {
-    Model::open_with(&fixture(&format!("qwen3-tiny-{kind}.gguf")), &OpenOptions { engine, ..OpenOptions::default() })
-        .unwrap()
+    Model::open_with(&fixture(&format!("qwen3-tiny-{kind}.gguf")), &OpenOptions { engine }).unwrap()
 }
 
 fn session(model: &Arc<Model>) -> Session {
@@ -119,7 +119,7 @@ fn weights_that_are_no_numbers_are_an_error() {
     let path = std::env::temp_dir().join(format!("pocket-voice-nan-{}.gguf", std::process::id()));
     std::fs::write(&path, bytes).unwrap();
     for engine in [Engine::Fast, Engine::Reference] {
-        let outcome = Model::open_with(&path, &OpenOptions { engine, ..OpenOptions::default() }).and_then(|model| {
+        let outcome = Model::open_with(&path, &OpenOptions { engine }).and_then(|model| {
             let (mut session, cancel) = (session(&model), AtomicBool::new(false));
             session.advance_to(&[0, 1], &cancel)?;
             Sampler::new(SamplerConfig::default())?.sample(session.logits())

@@ -2,6 +2,7 @@
 //!
 //! The same entries are fuzz targets (see ../fuzz). This needs no fuzzer: seeded mutations, a few hundred by default;
 //! `POCKET_VOICE_FUZZ_SECONDS=600` goes on for that long with each parser.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::fuzzing;
 use std::path::Path;
@@ -60,13 +61,18 @@ fn survive(parse: fn(&[u8]) -> bool, seeds: &[Vec<u8>], header: usize, rounds: u
     let seconds = std::env::var("POCKET_VOICE_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
     let limit = seconds.map(Duration::from_secs);
     // A long run takes other paths each time and prints the seed that repeats it.
+    // Each input lies in a file while it is parsed, for those that end the process.
     let start = Instant::now();
+    let last = std::env::temp_dir().join(format!("pocket-voice-mangled-{header}-{}", seeds[0].len()));
     let mut random = Random(limit.map_or(1, |_| u64::from(std::process::id())));
     let (mut accepted, mut round) = (0, 0);
     while limit.map_or(round < rounds, |limit| start.elapsed() < limit) {
         let seed = random.0;
         let mut bytes = seeds[random.below(seeds.len())].clone();
         mutate(&mut bytes, header, &mut random);
+        if limit.is_some() {
+            std::fs::write(&last, &bytes).unwrap();
+        }
         let outcome = std::panic::catch_unwind(|| parse(&bytes));
         accepted +=
             usize::from(outcome.unwrap_or_else(|_| panic!("panicked on the mutation of random state {seed:#x}")));

@@ -4,6 +4,7 @@
 //! in floats on the dequantized weights: that is the truth. In `q4_1` it rounds activations to 8 bits, as our fast forward
 //! does, and already differs from the truth in 13 of 20 greedy texts, at near-ties. So tokens must agree except where the
 //! truth itself is a near-tie, and logits within a tolerance that is named for each engine.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use llm::{Engine, Message, Model, OpenOptions, Sampler, SamplerConfig, Session, SessionConfig};
 use serde_json::Value;
@@ -23,7 +24,7 @@ fn model_file() -> PathBuf {
 }
 
 fn open(engine: Engine) -> Arc<Model> {
-    Model::open_with(&model_file(), &OpenOptions { engine, ..OpenOptions::default() }).unwrap()
+    Model::open_with(&model_file(), &OpenOptions { engine }).unwrap()
 }
 
 fn session(model: &Arc<Model>) -> Session {

@@ -56,15 +56,35 @@ fn hostile_or_broken_templates_are_errors() {
         ("{{ raise_exception('roles must alternate') }}", "roles must alternate"),
         ("{{ nothing.at.all }}", "undefined"),
         ("{{ 'x' * 10000000000 }}", ""),
+        // Values that contain themselves, or are nested without bound.
+        ("{% set ns = namespace() %}{% set ns.s = ns %}{{ ns }}", "a namespace can not hold"),
+        ("{% set ns = namespace() %}{% set ns.s = [ns] %}{{ ns | tojson }}", "a namespace can not hold"),
+        ("{% set a = namespace() %}{% set b = namespace() %}{% set a.x, b.x = b, a %}{{ a == b }}", "can not hold"),
+        (
+            "{% set ns = namespace(s=[]) %}{% for i in range(9999) %}{% set ns.s = [ns.s] -%}{% endfor %}",
+            "can not hold",
+        ),
     ];
     for (template, reason) in cases {
         let error = text(template, &[Message::user("hi")], true).unwrap_err().to_string();
         assert!(error.contains(reason), "{template}: {error}");
     }
+    let nested = format!("{{% set x = [] %}}{}{{{{ x }}}}", "{%set x=[x]%}".repeat(4_900));
+    let _ = text(&nested, &[], true);
     let endless = "{".repeat(MAX_TEMPLATE + 1);
     assert!(text(&endless, &[], true).is_err());
     assert!(text(&"{% if x %}".repeat(20_000), &[], true).is_err());
     assert!(text(&format!("{{{{ {}1{} }}}}", "(".repeat(50_000), ")".repeat(50_000)), &[], true).is_err());
+}
+
+#[test]
+fn namespaces_keep_scalars() {
+    let template = "\
+{%- set ns = namespace(n=0, s='%}', ok=none) -%}
+{%- for m in messages -%}{%- set ns.n = ns.n + 1 -%}{%- set ns.s = ns.s ~ m.content if m.content != ' = ' else '' -%}{%- endfor -%}
+{%- set ns.ok = ns.n == 2 %}{{ ns.n }} {{ ns.s }} {{ ns.ok }}{% raw %}{% set a.b = c %}{% endraw %}";
+    let messages = [Message::user("a"), Message::user("b")];
+    assert_eq!(text(template, &messages, false).unwrap(), "2 %}ab True{% set a.b = c %}");
 }
 
 #[test]

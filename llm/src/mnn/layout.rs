@@ -141,7 +141,7 @@ fn config(
         (None, Some(size)) => usize::try_from(size).unwrap_or(0),
         (None, None) => 2 * inverse_frequencies(graph).map_or(0, |f| f.len()),
     };
-    let divided = |rows: usize| if head_size > 0 { rows / head_size } else { 0 };
+    let divided = |rows: usize| rows.checked_div(head_size).unwrap_or(0);
     let (n_heads, n_kv_heads) = (divided(q.rows), divided(k.rows));
     if graph.ropes.iter().any(|r| {
         let stated = (r.head_size, r.n_heads, r.n_kv_heads) == (head_size, n_heads, n_kv_heads);

@@ -181,7 +181,7 @@ pub(super) fn matrix(
     let element = if format.half_scales { 2 } else { 4 };
     let per_group = if format.asymmetric { 2 } else { 1 };
     let groups_total = alpha.len() / (element * per_group);
-    let groups = if rows == 0 { 0 } else { groups_total / rows };
+    let groups = groups_total.checked_div(rows).unwrap_or(0);
     if groups == 0 || !alpha.len().is_multiple_of(element * per_group) || groups * rows != groups_total {
         return Err(format!("{} bytes of scales for {rows} rows", alpha.len()));
     }
