@@ -70,9 +70,12 @@ fn models() -> assets::Result<()> {
     Ok(())
 }
 
-/// Everything reachable from the program through normal dependencies, on any platform.
+/// Everything reachable from the program through normal dependencies, on any platform; cargo may download some of it.
 fn libraries() -> Result<(), Box<dyn std::error::Error>> {
-    let output = Command::new(env!("CARGO")).args(["metadata", "--offline", "--format-version", "1"]).output()?;
+    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version", "1"]).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
