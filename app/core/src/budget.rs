@@ -23,26 +23,26 @@ struct State {
 
 /// Shared by all stages of one conversation.
 #[derive(Debug, Default)]
-pub struct Budget {
+pub(crate) struct Budget {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Budget {
     /// Rests the model and the voice, or lets them go on.
-    pub fn suspend(&self, suspended: bool) {
+    pub(crate) fn suspend(&self, suspended: bool) {
         self.lock().suspended = suspended;
         self.changed.notify_all();
     }
 
     /// The voice needs the cores for audio that is due, or no longer does.
-    pub fn voice_is_urgent(&self, urgent: bool) {
+    pub(crate) fn voice_is_urgent(&self, urgent: bool) {
         self.lock().voice_urgent = urgent;
         self.changed.notify_all();
     }
 
     /// Waits until the model may compute its next token, or was cancelled.
-    pub fn wait_to_think(&self, cancel: &AtomicBool) {
+    pub(crate) fn wait_to_think(&self, cancel: &AtomicBool) {
         let mut polls = 0;
         self.wait_while(cancel, |state| {
             polls += u32::from(state.voice_urgent);
@@ -51,7 +51,7 @@ impl Budget {
     }
 
     /// Waits until the voice may speak its next clause, or was cancelled.
-    pub fn wait_to_speak(&self, cancel: &AtomicBool) {
+    pub(crate) fn wait_to_speak(&self, cancel: &AtomicBool) {
         self.wait_while(cancel, |state| state.suspended);
     }
 

@@ -16,7 +16,7 @@ const LEAK_NS: i64 = 1_000;
 /// Blocks arrive late by some jitter but never early, so the earliest arrival, relative to its position, tells when
 /// sample 0 was taken.
 #[derive(Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     started: Instant,
     /// When sample 0 was taken, in ns after `started`; `i64::MAX` before the first block.
     zero: AtomicI64,
@@ -30,7 +30,7 @@ impl Default for Clock {
 
 impl Clock {
     /// A block that ends at `end` has just arrived. Called by one thread only.
-    pub fn tick(&self, end: SamplePos) {
+    pub(crate) fn tick(&self, end: SamplePos) {
         let arrived = self.elapsed_ns();
         let candidate = arrived - i64::try_from(end).unwrap_or(i64::MAX / NS_PER_SAMPLE) * NS_PER_SAMPLE;
         let before = self.zero.load(Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl Clock {
 
     /// The position that is being recorded now; 0 before the first block.
     #[must_use]
-    pub fn now(&self) -> SamplePos {
+    pub(crate) fn now(&self) -> SamplePos {
         let zero = self.zero.load(Ordering::Relaxed);
         if zero == i64::MAX {
             return 0;

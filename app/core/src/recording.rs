@@ -14,7 +14,7 @@ const FRAME: u64 = 512;
 
 /// Recent samples, with the VAD's judgement of each frame. Written by the ears; the lock is held for copies only.
 #[derive(Debug, Default)]
-pub struct Recording {
+pub(crate) struct Recording {
     inner: Mutex<Inner>,
 }
 
@@ -30,7 +30,7 @@ struct Inner {
 
 impl Recording {
     /// Appends samples that follow those before.
-    pub fn push(&self, samples: &[f32]) {
+    pub(crate) fn push(&self, samples: &[f32]) {
         let mut inner = self.lock();
         inner.samples.extend(samples);
         let excess = inner.samples.len().saturating_sub(KEEP);
@@ -42,13 +42,13 @@ impl Recording {
     }
 
     /// Appends the judgement of the next frame.
-    pub fn judge(&self, is_speech: bool) {
+    pub(crate) fn judge(&self, is_speech: bool) {
         self.lock().speech.push_back(is_speech);
     }
 
     /// Samples `range`; silence where they are not kept any more or not there yet.
     #[must_use]
-    pub fn samples(&self, range: Range<SamplePos>) -> Vec<f32> {
+    pub(crate) fn samples(&self, range: Range<SamplePos>) -> Vec<f32> {
         let inner = self.lock();
         range
             .map(|at| {
@@ -60,7 +60,7 @@ impl Recording {
 
     /// Samples `range` cut where the VAD's judgement changes, each piece with its judgement.
     #[must_use]
-    pub fn judged(&self, range: Range<SamplePos>) -> Vec<(Vec<f32>, bool)> {
+    pub(crate) fn judged(&self, range: Range<SamplePos>) -> Vec<(Vec<f32>, bool)> {
         let mut pieces: Vec<(Range<SamplePos>, bool)> = Vec::new();
         {
             let inner = self.lock();
