@@ -68,6 +68,8 @@ impl Model {
             return Err(Error::VocabularyMismatch { path: path.to_owned(), tokens, rows });
         }
         let weight_bytes = weights.bytes();
+        let (arch, layers, head) = (config.arch.name(), config.n_layers, weights.head().type_name());
+        tracing::debug!(arch, layers, head, weight_bytes, "model checked");
         let fingerprint = fingerprint(&config, &weights, options.engine);
         let forward: Box<dyn Forward> = match options.engine {
             Engine::Fast => Box::new(Fast::new(path, config.clone(), weights)?),
