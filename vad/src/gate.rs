@@ -3,6 +3,13 @@
 //! A frame passes when it is louder than [`GateConfig::silence_dbfs`] and either stands out of the background or looks
 //! like voice to WebRTC's detector. The gate leans towards open: what it withholds is lost, what it lets through is
 //! still judged.
+//!
+//! What it is worth, measured on 180 s of clips: Silero alone costs 2.0 ms of one core for each second of audio. The gate
+//! adds 0.1 ms/s while there is sound, where it stays open (speech, music, kitchen: 97 to 100% of the frames), and brings
+//! silence down to 0.1 (digital) or 0.3 ms/s (room noise at -60 dBFS). It is on because an assistant hears silence most
+//! of its time and no speech frame was lost; it would be a net loss in a place that is never quiet.
+//! WebRTC's detector alone, fed as it comes, lost 7 to 64% of the speech frames of quiet recordings (30 dB down,
+//! depending on its mode): hence the gain and the look at the rise.
 
 use webrtc_vad::{SampleRate, VadMode};
 

@@ -45,6 +45,8 @@ pub(super) fn english(words: &[&str]) -> Option<TextCue> {
         let before = &words[..words.len() - groups];
         let announced = ANNOUNCED.iter().find(|(word, _)| before.iter().rev().take(5).any(|b| b == word));
         return match announced {
+            // Seven digits are a whole number within a town, or most of one from elsewhere.
+            Some(&(_, TELEPHONE)) if (7..TELEPHONE).contains(&count) => Some(TextCue::Undecided),
             Some(&(_, least)) if count < least => Some(TextCue::Unfinished(Open::Digits)),
             Some(_) => Some(TextCue::Finished(Closed::Dictation)),
             // Three groups or more are dictated even when nobody said what they are.
@@ -68,13 +70,17 @@ fn address(words: &[&str]) -> Option<TextCue> {
     if matches!(last, "dot" | "underscore" | "dash" | "slash") || (mentioned && last == "at") {
         return Some(TextCue::Unfinished(Open::Spelling));
     }
-    // "at" followed by a domain that has no "dot com" yet.
-    let at = words.iter().rposition(|w| *w == "at")?;
-    let domain = &words[at + 1..];
-    if !mentioned || domain.is_empty() || domain.len() > 4 {
+    // An address that was announced is whole when "dot" or a full domain stands behind its "at".
+    if !mentioned {
         return None;
     }
-    let whole = domain.contains(&"dot") || domain.iter().any(|w| w.contains('.'));
+    let named = words.iter().rposition(|w| matches!(*w, "is" | "at"))?;
+    let rest = &words[named + 1..];
+    if rest.is_empty() || rest.len() > 5 {
+        return None;
+    }
+    let dotted = |word: &&str| *word == "dot" || word.contains('.');
+    let whole = (words[named] == "at" || rest.len() == 1) && rest.iter().any(dotted);
     Some(if whole { TextCue::Finished(Closed::Dictation) } else { TextCue::Unfinished(Open::Spelling) })
 }
 
