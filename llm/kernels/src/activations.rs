@@ -91,7 +91,7 @@ impl Activations {
         let sums = SendPtr(self.sums.as_mut_ptr());
         pool.claim(n, 4, &|claims| {
             let (codes, scales, sums) = (&codes, &scales, &sums);
-            while let Some(rows) = claims.next() {
+            while let Some(rows) = claims.take() {
                 for i in rows {
                     // SAFETY: `resize` made room for n rows, the buffers are borrowed for the whole call, and each row is
                     // claimed once.

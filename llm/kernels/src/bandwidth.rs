@@ -28,7 +28,7 @@ pub fn read_bandwidth(pool: &Pool) -> Result<f64> {
     for _ in 0..ROUNDS {
         let start = Instant::now();
         pool.claim(floats.len(), GRAIN / 4, &|claims| {
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 black_box(sum(isa, &floats[range]));
             }
         });

@@ -178,7 +178,7 @@ impl Compute {
                 }
                 &local.activations
             };
-            while let Some(share) = claims.next() {
+            while let Some(share) = claims.take() {
                 let (mut before, mut column) = (0, 0);
                 for m in matrices {
                     let panels = m.panels() / finish.panels();
@@ -263,7 +263,7 @@ impl Compute {
             let attended = &attended;
             let local = &mut *this.local(claims.thread);
             let mut prepared = usize::MAX;
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 for item in range {
                     let (head, part) = (item / count, item % count);
                     if prepared != head {
@@ -306,7 +306,7 @@ impl Compute {
             let local = &mut *this.local(claims.thread);
             local.row.resize(2 * padded, 0.0);
             let (key, value) = local.row.split_at_mut(padded);
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 for (i, head) in range.flat_map(|i| (0..heads.n_kv_heads).map(move |head| (i, head))) {
                     prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Key, head, key);
                     prepare(this.isa, heads, &qkv[i * row..][..row], i, Kind::Value, head, value);
@@ -325,7 +325,7 @@ impl Compute {
         this.pool.claim(items, 1, &|claims| {
             let attended = &attended;
             let local = &mut *this.local(claims.thread);
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 for item in range {
                     // Late positions see the most: a thread's share has early and late ones of a head.
                     let (block, head) = (item % blocks, item / blocks);

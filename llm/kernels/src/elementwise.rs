@@ -57,6 +57,9 @@ dispatch! {
     pub fn rope(head: &mut [f32], cos: &[f32], sin: &[f32], style: RopeStyle) = rope_body
 }
 
+// Whatever takes more than a few operations is passed to these as a named function that is always inlined: a closure
+// that the compiler leaves alone is compiled without the instruction set, and its operations become calls.
+
 /// Applies `f` to whole vectors of `x`, and to its tail through a padded copy.
 #[inline(always)]
 fn each<V: Lanes>(x: &mut [f32], y: &[f32], f: impl Fn(V, V) -> V) {
@@ -146,34 +149,47 @@ pub(crate) fn silu<V: Lanes>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn gelu_tanh<V: Lanes>(x: V) -> V {
     let cubic = x.mul(x).mul_add(V::splat(0.044_715), V::splat(1.0));
-    let t = x.mul(cubic).mul(V::splat(-1.595_769_1));
+    let t = x.mul(cubic).mul(V::splat(-1.595_769));
     x.div(V::splat(1.0).add(t.exp()))
 }
 
 #[inline(always)]
 fn silu_mul_body<V: Lanes>(gate: &mut [f32], up: &[f32]) {
-    each(gate, up, |g: V, u| silu(g).mul(u));
+    each(gate, up, silu_times::<V>);
 }
 
 #[inline(always)]
 fn gelu_tanh_mul_body<V: Lanes>(gate: &mut [f32], up: &[f32]) {
-    each(gate, up, |g: V, u| gelu_tanh(g).mul(u));
+    each(gate, up, gelu_tanh_times::<V>);
 }
 
 #[inline(always)]
 fn gelu_body<V: Lanes>(x: &mut [f32]) {
-    each_one(x, |x: V| {
-        // Abramowitz and Stegun 7.1.26 for the complementary error function of |x| / sqrt(2).
-        let z = x.abs().mul(V::splat(std::f32::consts::FRAC_1_SQRT_2));
-        let t = V::splat(1.0).div(z.mul_add(V::splat(0.327_591_1), V::splat(1.0)));
-        let mut p = V::splat(1.061_405_4);
-        for c in [-1.453_152, 1.421_413_8, -0.284_496_74, 0.254_829_6] {
-            p = p.mul_add(t, V::splat(c));
-        }
-        let tail = p.mul(t).mul(V::splat(0.0).sub(z).mul(z).exp()).mul(V::splat(0.5));
-        // x Phi(x): 1 - tail for positive x, tail for negative x.
-        x.max(V::splat(0.0)).sub(x.abs().mul(tail))
-    });
+    each_one(x, gelu_exact::<V>);
+}
+
+#[inline(always)]
+fn silu_times<V: Lanes>(gate: V, up: V) -> V {
+    silu(gate).mul(up)
+}
+
+#[inline(always)]
+fn gelu_tanh_times<V: Lanes>(gate: V, up: V) -> V {
+    gelu_tanh(gate).mul(up)
+}
+
+#[inline(always)]
+fn gelu_exact<V: Lanes>(x: V) -> V {
+    // Abramowitz and Stegun 7.1.26 for the complementary error function of |x| / sqrt(2).
+    let z = x.abs().mul(V::splat(std::f32::consts::FRAC_1_SQRT_2));
+    let t = V::splat(1.0).div(z.mul_add(V::splat(0.327_591_1), V::splat(1.0)));
+    let mut p = V::splat(1.061_405_4);
+    for c in [-1.453_152, 1.421_413_8, -0.284_496_74, 0.254_829_6] {
+        p = p.mul_add(t, V::splat(c));
+    }
+    let tail = p.mul(t).mul(V::splat(0.0).sub(z).mul(z).exp()).mul(V::splat(0.5));
+    // x Phi(x): 1 - tail for positive x, tail for negative x.
+    x.max(V::splat(0.0)).sub(x.abs().mul(tail))
 }
 
 #[inline(always)]

@@ -56,7 +56,14 @@ pub(crate) trait Lanes: Copy {
     /// Largest lane.
     #[inline(always)]
     fn largest(self) -> f32 {
-        self.to_array().into_iter().fold(f32::NEG_INFINITY, f32::max)
+        let a = self.to_array();
+        let mut eight = [0.0; 8];
+        for i in 0..8 {
+            eight[i] = if a[i] > a[i + 8] { a[i] } else { a[i + 8] };
+        }
+        let max = |a: f32, b: f32| if a > b { a } else { b };
+        let four = [max(eight[0], eight[4]), max(eight[1], eight[5]), max(eight[2], eight[6]), max(eight[3], eight[7])];
+        max(max(four[0], four[2]), max(four[1], four[3]))
     }
 
     #[inline(always)]
@@ -70,7 +77,7 @@ pub(crate) trait Lanes: Copy {
         let x = self.max(Self::splat(-87.3)).min(Self::splat(88.0));
         let n = x.mul(Self::splat(std::f32::consts::LOG2_E)).round();
         // ln 2 in two parts (Cody and Waite), so that x - n ln 2 keeps its low bits.
-        let r = n.mul_add(Self::splat(-0.693_359_375), x);
+        let r = n.mul_add(Self::splat(-0.693_359_4), x);
         let r = n.mul_add(Self::splat(2.121_944_4e-4), r);
         // Polynomial of Cephes' expf.
         let mut p = Self::splat(1.987_569_1e-4);
@@ -239,6 +246,14 @@ mod x86 {
         #[inline(always)]
         fn round(self) -> Self {
             F32x16(have!(_mm512_roundscale_ps::<0>(self.0)))
+        }
+        #[inline(always)]
+        fn sum(self) -> f32 {
+            have!(_mm512_reduce_add_ps(self.0))
+        }
+        #[inline(always)]
+        fn largest(self) -> f32 {
+            have!(_mm512_reduce_max_ps(self.0))
         }
     }
 

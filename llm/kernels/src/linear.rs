@@ -36,7 +36,7 @@ pub fn matmul_quantized(isa: Isa, m: &Matrix, x: &Activations, out: &mut [f32], 
     let sink = Out { ptr: out.as_mut_ptr(), stride: m.rows, column: 0, width: m.rows, finish: Finish::Store };
     pool.claim(m.panels(), grain(m, x.n, 1), &|claims| {
         let (sink, mut scratch) = (&sink, Unpacked::default());
-        while let Some(panels) = claims.next() {
+        while let Some(panels) = claims.take() {
             // SAFETY: `out` has n rows of stride floats (checked above) and is borrowed for the whole call; each
             // panel, and so its columns, is claimed once.
             unsafe { product(isa, m, x, panels, *sink, &mut scratch) }

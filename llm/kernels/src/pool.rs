@@ -59,7 +59,7 @@ pub struct Claims<'a> {
 
 impl Claims<'_> {
     /// The next items for this thread, or nothing when all are taken.
-    pub fn next(&mut self) -> Option<Range<usize>> {
+    pub fn take(&mut self) -> Option<Range<usize>> {
         let count = self.cursors.len();
         if count == 1 {
             return (std::mem::replace(&mut self.victim, 1) == 0 && self.items > 0).then_some(0..self.items);
@@ -220,7 +220,7 @@ impl Pool {
         let failure = Mutex::new(None);
         self.claim(total.div_ceil(len), 1, &|claims| {
             let base = &base;
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 for chunk in range {
                     let begin = chunk * len;
                     // SAFETY: chunks lie inside `data`, which is borrowed for the whole call, and each is claimed once.
@@ -365,7 +365,7 @@ mod tests {
     fn count(pool: &Pool, items: usize, grain: usize) -> Vec<u64> {
         let seen: Vec<AtomicU64> = (0..items).map(|_| AtomicU64::new(0)).collect();
         pool.claim(items, grain, &|claims| {
-            while let Some(range) = claims.next() {
+            while let Some(range) = claims.take() {
                 range.for_each(|i| drop_count(&seen[i]));
             }
         });
@@ -398,7 +398,7 @@ mod tests {
                 if claims.thread > 0 {
                     others.fetch_add(1, SeqCst);
                 }
-                while claims.next().is_some() {
+                while claims.take().is_some() {
                     while others.load(SeqCst) == 0 {
                         std::thread::yield_now();
                     }
@@ -413,13 +413,13 @@ mod tests {
         let pool = Pool::new(2).unwrap();
         let begun = AtomicU64::new(0);
         pool.claim(10, 1, &|claims| {
-            let first = claims.next().unwrap();
+            let first = claims.take().unwrap();
             assert_eq!(first.start, claims.start_of(10));
             begun.fetch_add(1, SeqCst);
             while begun.load(SeqCst) < 2 {
                 std::thread::yield_now();
             }
-            while claims.next().is_some() {}
+            while claims.take().is_some() {}
         });
     }
 

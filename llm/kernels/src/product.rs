@@ -34,13 +34,17 @@ pub(crate) enum Finish {
     GatedSilu,
     /// As `GatedSilu` with the tanh form of GELU.
     GatedGelu,
+    /// `out = silu(out) * sum`: the second half of `GatedSilu`.
+    TimesSilu,
+    /// `out = gelu(out) * sum`
+    TimesGelu,
 }
 
 impl Finish {
     /// Panels that make one panel of output.
     pub(crate) fn panels(self) -> usize {
         match self {
-            Finish::Store | Finish::Add => 1,
+            Finish::Store | Finish::Add | Finish::TimesSilu | Finish::TimesGelu => 1,
             Finish::GatedSilu | Finish::GatedGelu => 2,
         }
     }
@@ -160,19 +164,20 @@ fn finish<V: Lanes>(sum: V, other: V, out: Out, panel: usize, row: usize) {
     // SAFETY: row < n and column + width <= out.width, so the range lies in the buffer that `product`'s caller
     // promised, in columns that belong to this thread.
     let slot = unsafe { std::slice::from_raw_parts_mut(out.ptr.add(row * out.stride + out.column + column), width) };
+    let mut old = [0.0; PANEL_ROWS];
+    if matches!(out.finish, Finish::Add | Finish::TimesSilu | Finish::TimesGelu) {
+        if width == PANEL_ROWS { old.copy_from_slice(slot) } else { old[..width].copy_from_slice(slot) }
+    }
+    let old = V::load(&old);
     let value = match out.finish {
-        Finish::Store | Finish::Add => sum,
+        Finish::Store => sum,
+        Finish::Add => old.add(sum),
         Finish::GatedSilu => silu(sum).mul(other),
         Finish::GatedGelu => gelu_tanh(sum).mul(other),
+        Finish::TimesSilu => silu(old).mul(sum),
+        Finish::TimesGelu => gelu_tanh(old).mul(sum),
     };
-    let add = out.finish == Finish::Add;
-    if width == PANEL_ROWS {
-        if add { V::load(slot).add(value).store(slot) } else { value.store(slot) }
-    } else {
-        for (slot, value) in slot.iter_mut().zip(value.to_array()) {
-            *slot = if add { *slot + value } else { value };
-        }
-    }
+    if width == PANEL_ROWS { value.store(slot) } else { slot.copy_from_slice(&value.to_array()[..width]) }
 }
 
 #[inline(always)]
@@ -270,7 +275,7 @@ unsafe fn step(bytes: &[u8], at: usize) -> &[u8; STEP] {
 /// `at + 32 <= bytes.len()` and `at` is even.
 #[inline(always)]
 unsafe fn halves<V: Lanes>(bytes: &[u8], at: usize) -> V {
-    debug_assert!(at + 32 <= bytes.len() && at % 2 == 0);
+    debug_assert!(at + 32 <= bytes.len() && at.is_multiple_of(2));
     // SAFETY: the caller's promise; panels start at even addresses (blocks are aligned to 64 and every part of
     // a panel has an even length), and any bits are a valid f16.
     V::load_f16(unsafe { std::slice::from_raw_parts(bytes.as_ptr().add(at).cast::<f16>(), PANEL_ROWS) })
@@ -369,51 +374,46 @@ fn tile_columns<D: Dot, F: Shape, const P: usize>(
     scratch: &mut Unpacked,
 ) {
     unpack::<D, F, P>(m, first, scratch);
-    let gated = out.finish.panels() == 2;
-    each_row_block::<D, F, P>(x, scratch, &mut |row, sums| {
-        if gated {
-            finish::<D::V>(sums[0], sums[P - 1], out, first / 2, row);
-        } else {
-            for (p, &sum) in sums.iter().enumerate() {
-                finish::<D::V>(sum, sum, out, first + p, row);
-            }
-        }
-    });
+    each_row_block::<D, F, P>(x, scratch, first, out);
 }
 
-/// A gate and its value where a tile has one panel: gates wait in scratch of their own.
+/// A gate and its value where a tile has one panel: the gate's sums wait in the output itself.
 #[inline(always)]
 fn tile_gated<D: Dot, F: Shape>(m: &Matrix, x: &Activations, first: usize, out: Out, scratch: &mut Unpacked) {
-    // Both panels are unpacked side by side; the second pass finds the gate's sums in the output itself.
     unpack::<D, F, 1>(m, first, scratch);
-    let plain = Out { finish: Finish::Store, ..out };
-    each_row_block::<D, F, 1>(x, scratch, &mut |row, sums| finish::<D::V>(sums[0], sums[0], plain, first / 2, row));
+    let finish = if out.finish == Finish::GatedSilu { Finish::TimesSilu } else { Finish::TimesGelu };
+    each_row_block::<D, F, 1>(x, scratch, first / 2, Out { finish: Finish::Store, ..out });
     unpack::<D, F, 1>(m, first + 1, scratch);
-    each_row_block::<D, F, 1>(x, scratch, &mut |row, sums| {
-        let column = first / 2 * PANEL_ROWS;
-        let width = (out.width - column).min(PANEL_ROWS);
-        let mut gate = [0.0; PANEL_ROWS];
-        // SAFETY: these columns were written by this thread just now, see `finish`.
-        let stored = unsafe { std::slice::from_raw_parts(out.ptr.add(row * out.stride + out.column + column), width) };
-        gate[..width].copy_from_slice(stored);
-        finish::<D::V>(D::V::load(&gate), sums[0], out, first / 2, row);
-    });
+    each_row_block::<D, F, 1>(x, scratch, first / 2, Out { finish, ..out });
 }
 
-/// Calls `done(row, sums)` for every row of `x` against the unpacked panels.
+/// Runs every row of `x` past the unpacked panels, the first of which has number `first`.
+///
+/// No closures here: one that is not inlined is compiled without the instruction set, and every operation on a vector
+/// then becomes a call.
 #[inline(always)]
-fn each_row_block<D: Dot, F: Shape, const P: usize>(
-    x: &Activations,
-    scratch: &Unpacked,
-    done: &mut impl FnMut(usize, [D::V; P]),
-) {
+fn each_row_block<D: Dot, F: Shape, const P: usize>(x: &Activations, scratch: &Unpacked, first: usize, out: Out) {
+    // Minima are unpacked whether stored or implied, so fewer forms of the tile suffice than there are formats; where
+    // 8-bit codes need no offset, their product is that of 4-bit codes.
+    let eight = F::FORMAT.bits == Bits::Eight && D::OFFSET != 0.0;
     let mut row = 0;
     macro_rules! blocks {
         ($($rows:literal)+) => {
             $(while D::TILE_ROWS >= $rows && x.n - row >= $rows {
-                let sums = tile::<D, F, P, $rows>(x, row, scratch);
+                let sums = match (eight, F::FORMAT.group) {
+                    (false, 32) => tile::<D, false, 32, P, $rows>(x, row, scratch),
+                    (false, _) => tile::<D, false, 64, P, $rows>(x, row, scratch),
+                    (true, 32) => tile::<D, true, 32, P, $rows>(x, row, scratch),
+                    (true, _) => tile::<D, true, 64, P, $rows>(x, row, scratch),
+                };
                 for (i, sums) in sums.into_iter().enumerate() {
-                    done(row + i, sums);
+                    if out.finish.panels() == 2 {
+                        finish::<D::V>(sums[0], sums[P - 1], out, first / 2, row + i);
+                    } else {
+                        for (p, sum) in sums.into_iter().enumerate() {
+                            finish::<D::V>(sum, sum, out, first + p, row + i);
+                        }
+                    }
                 }
                 row += $rows;
             })+
@@ -462,12 +462,12 @@ fn unpack<D: Dot, F: Shape, const P: usize>(m: &Matrix, first: usize, scratch: &
 
 /// `P` unpacked panels times `N` rows of activations from `row` on.
 #[inline(always)]
-fn tile<D: Dot, F: Shape, const P: usize, const N: usize>(
+fn tile<D: Dot, const EIGHT: bool, const GROUP: usize, const P: usize, const N: usize>(
     x: &Activations,
     row: usize,
     scratch: &Unpacked,
 ) -> [[D::V; P]; N] {
-    let (group, steps) = (F::FORMAT.group, F::FORMAT.group / 4);
+    let (group, steps) = (GROUP, GROUP / 4);
     let (groups, padded) = (x.groups(), x.padded());
     let x_codes = &x.codes[row * padded..(row + N) * padded];
     let x_scales = &x.scales[row * groups..(row + N) * groups];
@@ -484,18 +484,11 @@ fn tile<D: Dot, F: Shape, const P: usize, const N: usize>(
                 for (i, sums) in sums.iter_mut().enumerate() {
                     let x = four(x_codes, i * padded + g * group + 4 * s);
                     for (sum, &w) in sums.iter_mut().zip(&w) {
-                        *sum = match F::FORMAT.bits {
-                            Bits::Four => D::dot4(*sum, w, x),
-                            Bits::Eight => D::dot8(*sum, w, x),
-                        };
+                        *sum = if EIGHT { D::dot8(*sum, w, x) } else { D::dot4(*sum, w, x) };
                     }
                 }
             }
         }
-        // SAFETY: group g of `scales` has 2 P vectors, see its length above.
-        let vector = |i: usize| {
-            D::V::load(unsafe { scales.get_unchecked((g * 2 * P + i) * PANEL_ROWS..(g * 2 * P + i + 1) * PANEL_ROWS) })
-        };
         for i in 0..N {
             // SAFETY: i < N and g < groups, see the lengths above.
             let (x_scale, x_sum) = unsafe {
@@ -505,8 +498,16 @@ fn tile<D: Dot, F: Shape, const P: usize, const N: usize>(
                 )
             };
             for p in 0..P {
+                let at = (g * 2 * P + p) * PANEL_ROWS;
+                // SAFETY: group g of `scales` has 2 P vectors, see its length above.
+                let (scale, minimum) = unsafe {
+                    (
+                        D::V::load(scales.get_unchecked(at..at + PANEL_ROWS)),
+                        D::V::load(scales.get_unchecked(at + P * PANEL_ROWS..at + (P + 1) * PANEL_ROWS)),
+                    )
+                };
                 let sum = D::to_f32(sums[i][p]).mul(x_scale);
-                total[i][p] = sum.mul_add(vector(p), vector(P + p).mul_add(x_sum, total[i][p]));
+                total[i][p] = sum.mul_add(scale, minimum.mul_add(x_sum, total[i][p]));
             }
         }
     }

@@ -133,8 +133,9 @@ fn plain_attention(heads: &Heads<'_>, rows: &[f32], from: usize) -> Vec<f32> {
 #[test]
 fn attention_matches_its_definition() {
     let mut rng = Random(23);
-    // heads, kv heads, head size, window, steps by which the positions arrive
-    let cases: &[(usize, usize, usize, Option<usize>, &[usize])] = &[
+    /// Heads, key heads, head size, window, and the steps by which positions arrive.
+    type Case = (usize, usize, usize, Option<usize>, &'static [usize]);
+    let cases: &[Case] = &[
         (1, 1, 2, None, &[1, 1, 1]),
         (7, 1, 64, None, &[40, 1, 1, 3]),
         (14, 2, 64, None, &[150, 1, 9, 1]),

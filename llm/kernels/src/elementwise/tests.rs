@@ -56,10 +56,10 @@ fn norms() {
 #[test]
 fn activations() {
     let each = |f: fn(f64) -> f64| move |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(&g, u)| f(g) * u).collect();
-    check("silu_mul", silu_mul_vec, each(|g| g / (1.0 + (-g).exp())));
+    check("silu_mul", |isa, x, y| silu_mul(isa, x, y), each(|g| g / (1.0 + (-g).exp())));
     check(
         "gelu_tanh_mul",
-        gelu_tanh_mul_vec,
+        |isa, x, y| gelu_tanh_mul(isa, x, y),
         each(|g| 0.5 * g * (1.0 + (0.797_884_560_802_865_4 * (g + 0.044715 * g * g * g)).tanh())),
     );
     check("gelu", |isa, x, _| gelu(isa, x), |x, _| x.iter().map(|&v| 0.5 * v * (1.0 + erf(v / 2f64.sqrt()))).collect());
@@ -73,14 +73,6 @@ fn activations() {
             x.iter().map(|v| v.exp() / total).collect()
         },
     );
-}
-
-fn silu_mul_vec(isa: Isa, x: &mut Vec<f32>, y: &[f32]) {
-    silu_mul(isa, x, y);
-}
-
-fn gelu_tanh_mul_vec(isa: Isa, x: &mut Vec<f32>, y: &[f32]) {
-    gelu_tanh_mul(isa, x, y);
 }
 
 /// The error function by its series, good to 1e-12 on the range used here.
