@@ -98,8 +98,7 @@ pub fn tts(config: &Config, store: &Store, runs: usize, cancel: &AtomicBool) -> 
             }
         }
         firsts.extend(measured.iter().map(|m| m.1));
-        let median =
-            |value: fn(&(f64, f64, f64)) -> f64| quantiles(measured.iter().map(value)).map_or(0.0, |q| q.p50);
+        let median = |value: fn(&(f64, f64, f64)) -> f64| quantiles(measured.iter().map(value)).map_or(0.0, |q| q.p50);
         sentences.push(SentenceSpeed {
             text: text.into(),
             audio_ms: median(|m| m.0),
@@ -219,7 +218,8 @@ mod tests {
 
     #[test]
     fn word_errors_count_each_kind_once() {
-        let cases = [("", "", 0), ("a b c", "a b c", 0), ("a b c", "a x c", 1), ("a b c", "a c", 1), ("a c", "a b c", 1)];
+        let cases =
+            [("", "", 0), ("a b c", "a b c", 0), ("a b c", "a x c", 1), ("a b c", "a c", 1), ("a c", "a b c", 1)];
         let more = [("a b c", "", 3), ("", "a b", 2), ("a b c d", "b c d e", 2)];
         for (said, understood, errors) in cases.into_iter().chain(more) {
             let split = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();

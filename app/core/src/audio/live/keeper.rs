@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::super::Result;
 use super::super::devices::{self, Kind};
 use super::super::host::DeviceEvent;
-use super::super::{Error, Result};
 use super::capture::{self, Captured, Input};
 use super::playback::{self, Output, Slot};
 use super::{LiveHost, Report, Trouble};
@@ -97,8 +97,8 @@ impl<T> Place<T> {
         let trouble = Trouble { reports: reports.clone(), kind: self.kind, opening: self.opening };
         let (device, fallback) = match (open(self.wanted.as_deref(), &trouble), &self.wanted) {
             (Ok(device), _) => (device, false),
-            (Err(_), Some(_)) => (open(None, &trouble)?, true),
-            (Err(error), None) => return Err(error),
+            (Err(_), Some(_)) if self.opening > 1 => (open(None, &trouble)?, true),
+            (Err(error), _) => return Err(error),
         };
         self.open = Some(device);
         self.fallback = fallback;
@@ -190,16 +190,7 @@ impl Keeper {
     pub(super) fn start(&mut self) -> Result<()> {
         let _quiet = devices::quiet();
         self.open_input()?;
-        self.open_output()?;
-        let missing =
-            |kind: Kind, name: &Option<String>| Err(Error::NoDevice { kind: kind.word(), name: name.clone() });
-        if self.input.fallback {
-            return missing(Kind::Microphone, &self.input.wanted);
-        }
-        if self.output.fallback {
-            return missing(Kind::Loudspeaker, &self.output.wanted);
-        }
-        Ok(())
+        self.open_output()
     }
 
     /// Looks after the devices until the host stops.
@@ -266,7 +257,7 @@ impl Keeper {
         if self.input.fallback && self.input.open.is_some() && now >= self.input.next_try {
             self.input.next_try = now + RETURN;
             if back(self.input.kind, &self.input.wanted) {
-                self.input.open.take().map(retire);
+                retire(self.input.open.take());
                 let _ = self.open_input();
             }
         }
@@ -274,7 +265,7 @@ impl Keeper {
             self.output.next_try = now + RETURN;
             if back(self.output.kind, &self.output.wanted) {
                 self.slot.revoke();
-                self.output.open.take().map(retire);
+                retire(self.output.open.take());
                 let _ = self.open_output();
             }
         }
