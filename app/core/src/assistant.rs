@@ -295,7 +295,8 @@ impl Conductor {
             Output::Speak { turn, text } => {
                 let cancel = self.open_reply(turn);
                 let say = Say::Text { turn, text, cancel: cancel.clone() };
-                let sent = self.voice.try_send(say).and_then(|()| self.voice.try_send(Say::End { turn, cancel })).is_ok();
+                let sent =
+                    self.voice.try_send(say).and_then(|()| self.voice.try_send(Say::End { turn, cancel })).is_ok();
                 self.check("the voice", sent);
             }
             Output::Release(turn) => {

@@ -43,8 +43,7 @@ impl EchoCanceller {
             noise_suppression: config.noise_suppression.then(NoiseSuppression::default),
             ..Config::default()
         };
-        let processing =
-            AudioProcessing::builder().config(config).capture_config(stream).render_config(stream).build();
+        let processing = AudioProcessing::builder().config(config).capture_config(stream).render_config(stream).build();
         Some(Self { processing, cleaned: [0.0; BLOCK], rendered: [0.0; BLOCK] })
     }
 

@@ -229,7 +229,8 @@ impl Report {
         self.summary.false_cutoffs = 0;
         for turn in &mut self.turns {
             let Some(commit) = turn.events_ms.commit else { continue };
-            let Some(span) = spans.iter().filter(|s| s.start_ms < commit).max_by(|a, b| a.start_ms.total_cmp(&b.start_ms))
+            let Some(span) =
+                spans.iter().filter(|s| s.start_ms < commit).max_by(|a, b| a.start_ms.total_cmp(&b.start_ms))
             else {
                 continue;
             };

@@ -111,7 +111,8 @@ impl Voice {
         let result = self.synthesizer.synthesize(clause, cancel, &mut |speech| {
             self.budget.voice_is_urgent(false);
             let words = speech.words.iter();
-            let words = words.map(|w| SpokenWord { source: w.source.clone(), end: base + w.samples.end as u64 }).collect();
+            let words =
+                words.map(|w| SpokenWord { source: w.source.clone(), end: base + w.samples.end as u64 }).collect();
             let told = self.dialogue.send(Input::Chunk { turn, words, at: self.clock.now() });
             gone |= told.is_err() || self.speaker.play(turn.0, &speech.samples, cancel) == Queued::Closed;
             answer.samples += speech.samples.len() as u64;
