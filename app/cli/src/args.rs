@@ -106,6 +106,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Bench,
     },
+    /// Evaluate: VoiceBench, written tasks, reviews; make spoken sets; compare runs
+    Eval {
+        #[command(subcommand)]
+        what: crate::eval::Eval,
+    },
 }
 
 #[derive(Debug, clap::Args)]

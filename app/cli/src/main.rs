@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod conversation;
 mod devices;
+mod eval;
 mod generate;
 mod interrupt;
 mod labels;
@@ -54,6 +55,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         Command::Models { action } => models::run(common, action, &out),
         Command::Devices => devices::run(common, &out),
         Command::Bench { what } => bench::run(common, what, &out),
+        Command::Eval { what } => eval::run(common, what, &out),
     }
 }
 

@@ -66,25 +66,37 @@ pub struct Made {
     pub seconds: f64,
 }
 
-/// Speaks at most `limit` items of `data` into `out/TASK/SPLIT.jsonl` and `out/TASK/SPLIT/NUMBER.wav`.
+/// What to speak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The task whose questions are spoken.
+    pub task: Task,
+    /// The written set: a folder, or the file itself.
+    pub data: PathBuf,
+    /// The folder of the spoken set.
+    pub out: PathBuf,
+    /// How many items at most.
+    pub limit: Option<usize>,
+    /// Which items a limit picks.
+    pub seed: u64,
+}
+
+/// Speaks an order into `out/TASK/SPLIT.jsonl` and `out/TASK/SPLIT/NUMBER.wav`.
 ///
 /// # Errors
 /// No voice; a data set that is not there; a disk that is full; [`llm::Error::Cancelled`] once `cancel` is raised.
 pub fn speak(
-    task: &Task,
-    data: &Path,
-    out: &Path,
+    order: &Order,
     voices: &mut [Voice],
-    limit: Option<usize>,
-    seed: u64,
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Made> {
+    let Order { task, data, out, limit, seed } = order;
     if voices.is_empty() {
         return Err(Error::setting("voice", "at least one is needed"));
     }
     let files = reader::files(data, &task.name, &task.split)?;
-    let pick = Pick::new(reader::count(&files), limit, seed);
+    let pick = Pick::new(reader::count(&files), *limit, *seed);
     let folder = out.join(&task.name).join(&task.split);
     fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
     let mut made = Made::default();
@@ -169,7 +181,7 @@ fn say(voice: &mut Voice, text: &str, cancel: &AtomicBool) -> Result<Vec<f32>> {
     Ok(samples)
 }
 
-fn write(path: &PathBuf, lines: &[Object]) -> Result<()> {
+fn write(path: &Path, lines: &[Object]) -> Result<()> {
     let aside = path.with_extension("jsonl.part");
     let mut file = fs::File::create(&aside).map_err(Error::io(&aside))?;
     for line in lines {
@@ -216,7 +228,8 @@ mod tests {
         let mut voices = [voice("low", 0.25), voice("high", 0.5), voice("third", 0.75)];
         let out = dir.path().join("out");
         let cancel = AtomicBool::new(false);
-        let mut make = || speak(&task, &data, &out, &mut voices, None, 0, &mut |_, _| {}, &cancel).unwrap();
+        let order = Order { task, data, out: out.clone(), limit: None, seed: 0 };
+        let mut make = || speak(&order, &mut voices, &mut |_, _| {}, &cancel).unwrap();
         let made = make();
         assert_eq!(made.spoken, 3);
         assert_eq!(made.problems.iter().map(|(i, _)| *i).collect::<Vec<_>>(), [1, 3]);

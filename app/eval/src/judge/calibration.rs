@@ -49,7 +49,8 @@ pub fn calibrate(judge: &mut dyn Judge, cancel: &AtomicBool) -> Result<Calibrati
     let marks: BTreeMap<String, f64> = marks.into_iter().filter_map(|(kind, m)| Some((kind, mean(m)?))).collect();
     let mark = |kind: &str| marks.get(kind).copied().unwrap_or(0.0);
     let worst = mark("wrong").max(mark("off_topic")).max(mark("empty"));
-    if !(mark("good") > mark("partial") && mark("partial") > worst) {
+    let in_order = mark("good") > mark("partial") && mark("partial") > worst;
+    if !in_order {
         let list: Vec<String> = marks.iter().map(|(kind, mark)| format!("{kind} {mark:.2}")).collect();
         return Err(refused(judge, &format!("its mean marks are {}, out of order", list.join(", "))));
     }

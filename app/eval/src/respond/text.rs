@@ -216,7 +216,7 @@ impl TextModel {
             weights.push(first.iter().map(|&id| log_softmax(logits, id).exp()).sum::<f64>());
         }
         let all: f64 = weights.iter().sum();
-        if !(all > 0.0) {
+        if all.is_nan() || all <= 0.0 {
             return Err(Error::Score("a judge gave none of the marks any probability".into()));
         }
         Ok(weights.into_iter().map(|w| w / all).collect())
