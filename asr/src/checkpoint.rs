@@ -262,7 +262,7 @@ fn hyper(bytes: &[u8], tensors: &HashMap<String, Tensor>) -> Parsed<Hyper> {
     if scalar("decoder/activation")? != ACTIVATION_GELU {
         return Err("the activation is not GELU".into());
     }
-    if heads[0] != heads[1] || hyper.n_head == 0 || hyper.n_state % hyper.n_head != 0 {
+    if heads[0] != heads[1] || hyper.n_head == 0 || !hyper.n_state.is_multiple_of(hyper.n_head) {
         return Err(format!("{heads:?} attention heads do not divide a width of {}", hyper.n_state));
     }
     if hyper.n_audio_layer == 0 || hyper.n_text_layer == 0 {

@@ -184,7 +184,7 @@ impl Writer<'_> {
 
     fn matrix(&mut self, name: &str, shape: [usize; 2], values: &[f32]) -> Result<()> {
         // A row that is no whole number of blocks cannot be quantised; no Whisper has one.
-        if self.quant == Quant::F16 || shape[1] % BLOCK != 0 {
+        if self.quant == Quant::F16 || !shape[1].is_multiple_of(BLOCK) {
             return self.f16(name, &shape, values);
         }
         self.tensor_header(name, &shape, TYPE_Q8_0)?;

@@ -35,8 +35,10 @@ pub struct Stream<T> {
     options: Options,
     /// Samples of the current window.
     audio: Vec<f32>,
-    /// Where the last speech in `audio` ends, as far as is known.
+    /// Where the last speech in `audio` ends, up to `heard`.
     speech_end: usize,
+    /// How far `audio` was searched for speech: whole frames only, so that the size of pushes makes no difference.
+    heard: usize,
     /// Samples of `audio` that a detector called speech; `None` while no detector has spoken.
     judged_speech: Option<usize>,
     /// Samples pushed since `reset`.
@@ -65,6 +67,7 @@ impl<T: Transcriber> Stream<T> {
             options,
             audio: Vec::new(),
             speech_end: 0,
+            heard: 0,
             judged_speech: None,
             pushed: 0,
             dropped: 0,
@@ -77,22 +80,28 @@ impl<T: Transcriber> Stream<T> {
     /// Appends samples of which the caller does not know whether they are speech: whatever is louder than a quiet room
     /// counts as such.
     pub fn push(&mut self, samples: &[f32]) {
-        let start = self.append(samples);
-        for (i, frame) in self.audio[start..].chunks(FRAME).enumerate() {
+        self.append(samples);
+        for frame in self.audio[self.heard..].chunks_exact(FRAME) {
+            self.heard += FRAME;
             if !is_silent(frame) {
-                self.speech_end = (start + (i + 1) * FRAME).min(self.audio.len());
+                self.speech_end = self.heard;
             }
         }
     }
 
     /// Appends samples that a voice activity detector has judged.
     pub fn push_judged(&mut self, samples: &[f32], is_speech: bool) {
+        let speech_end = self.speech_end();
         let start = self.append(samples);
         let speech = if is_speech { self.audio.len() - start } else { 0 };
         *self.judged_speech.get_or_insert(0) += speech;
-        if is_speech {
-            self.speech_end = self.audio.len();
-        }
+        self.speech_end = if is_speech { self.audio.len() } else { speech_end };
+        self.heard = self.audio.len();
+    }
+
+    /// Where the last speech ends, the frame that is not whole yet included.
+    fn speech_end(&self) -> usize {
+        if is_silent(&self.audio[self.heard..]) { self.speech_end } else { self.audio.len() }
     }
 
     fn append(&mut self, samples: &[f32]) -> usize {
@@ -111,7 +120,7 @@ impl<T: Transcriber> Stream<T> {
     pub fn partial(&mut self, cancel: &AtomicBool) -> Result<Partial> {
         self.commit_full_windows(cancel)?;
         let seen = self.latest.as_ref().map_or(0, |decoded| decoded.end);
-        if self.speech_end >= seen + MIN_NEWS {
+        if self.speech_end() >= seen + MIN_NEWS {
             self.decode(Pass::Partial, cancel)?;
         }
         Ok(self.current())
@@ -149,9 +158,9 @@ impl<T: Transcriber> Stream<T> {
         match &self.latest {
             Some(decoded) => {
                 let sure = decoded.pass == Pass::Final || decoded.transcript.rejection.is_none();
-                sure && decoded.end >= self.speech_end
+                sure && decoded.end >= self.speech_end()
             }
-            None => self.speech_end == 0,
+            None => self.speech_end() == 0,
         }
     }
 
@@ -164,6 +173,7 @@ impl<T: Transcriber> Stream<T> {
             decode::append(committed, transcript);
             self.audio.drain(..cut);
             self.speech_end = self.speech_end.saturating_sub(cut);
+            self.heard = self.heard.saturating_sub(cut);
             // The share of speech in what remains is not known in detail; the whole's is the best guess.
             let total = cut + self.audio.len();
             self.judged_speech = self.judged_speech.map(|speech| speech * self.audio.len() / total);
@@ -173,7 +183,7 @@ impl<T: Transcriber> Stream<T> {
     }
 
     fn decode(&mut self, pass: Pass, cancel: &AtomicBool) -> Result<()> {
-        let end = self.audio.len().min(self.speech_end + TAIL);
+        let end = self.audio.len().min(self.speech_end() + TAIL);
         let transcript = self.run(end, pass, cancel)?;
         self.agreement.add(&transcript.text);
         self.latest = Some(Decoded { transcript, end, pass });
@@ -198,6 +208,7 @@ impl<T: Transcriber> Stream<T> {
     pub fn reset(&mut self) {
         self.audio.clear();
         self.speech_end = 0;
+        self.heard = 0;
         self.judged_speech = None;
         self.pushed = 0;
         self.dropped = 0;

@@ -98,8 +98,10 @@ fn shared_clips_are_understood_in_english_and_mandarin() {
 fn both_engines_hear_the_same() {
     let mut whisper = open(&folder("whisper-tiny.en"), Engine::WhisperCpp).unwrap();
     let mut native = tiny();
-    for (file, text, audio) in labelled("questions").into_iter().take(4) {
-        for audio_context in [AudioContext::Fit, AudioContext::Full] {
+    let contexts: [&[AudioContext]; 3] =
+        [&[AudioContext::Fit, AudioContext::Full], &[AudioContext::Fit], &[AudioContext::Fit]];
+    for ((file, text, audio), contexts) in labelled("questions").into_iter().zip(contexts) {
+        for &audio_context in contexts {
             let options = Options { audio_context, ..Options::default() };
             let (a, b) = (decode(&mut *native, &audio, &options), decode(&mut *whisper, &audio, &options));
             // Punctuation may differ: the engines round differently.
@@ -248,16 +250,18 @@ fn speech_longer_than_the_window_loses_nothing() {
 }
 
 #[test]
-fn pieces_or_whole_give_the_same_transcript() {
+fn the_size_of_pieces_makes_no_difference() {
     let never = AtomicBool::new(false);
     let mut engine = tiny();
-    for (file, _, audio) in labelled("questions").into_iter().skip(6).take(3) {
-        let whole = decode(&mut *engine, &audio, &Options::default());
-        for size in [160, 999, 16_000] {
+    for (file, text, audio) in labelled("questions").into_iter().skip(6).take(3) {
+        let mut heard = Vec::new();
+        for size in [audio.len(), 160, 999, 16_000] {
             let mut stream = Stream::new(&mut *engine, Options::default());
             audio.chunks(size).for_each(|piece| stream.push(piece));
-            assert_eq!(stream.finish(&never).unwrap().text, whole.text, "{file} by {size}");
+            heard.push(stream.finish(&never).unwrap());
         }
+        assert!(heard.iter().all(|transcript| *transcript == heard[0]), "{file}: {heard:?}");
+        assert_eq!(errors(&text, &heard[0].text).0, 0, "{file}: {:?}", heard[0].text);
     }
 }
 

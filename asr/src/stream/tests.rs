@@ -37,7 +37,7 @@ fn stream() -> Stream<Counting> {
     Stream::new(Counting::default(), Options::default())
 }
 
-const GO: AtomicBool = AtomicBool::new(false);
+static GO: AtomicBool = AtomicBool::new(false);
 
 #[test]
 fn silence_after_a_decode_costs_nothing() {

@@ -33,7 +33,7 @@ trait Vector: Copy {
 pub(super) fn scores(isa: Isa, queries: &[f32], keys: &[f32], scores: &mut [f32]) {
     let n = queries.len() / HEAD;
     let n_keys = keys.len() / HEAD;
-    assert!(queries.len() == n * HEAD && n_keys % BLOCK == 0 && scores.len() == n * n_keys);
+    assert!(queries.len() == n * HEAD && n_keys.is_multiple_of(BLOCK) && scores.len() == n * n_keys);
     dispatch!(isa, scores_in, queries, keys, scores);
 }
 
