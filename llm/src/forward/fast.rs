@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Positions computed together: enough that unpacking a panel of weights costs little beside using it, few
-/// enough that their activations stay in a core's second-level cache.
-const CHUNK: usize = 256;
+/// enough that their activations stay in a core's second-level cache and their buffers small.
+const CHUNK: usize = 128;
 
 /// Weights in the layout of the kernels.
 pub struct Fast {
