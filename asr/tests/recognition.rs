@@ -3,6 +3,8 @@
 //! The models come from the store: a failure names the command that fetches them. The clips are those of
 //! assets/audio; the shared collection beside the project adds more where it is present.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

@@ -35,7 +35,7 @@ pub fn read_wav(path: &Path) -> Vec<f32> {
     let mut reader = hound::WavReader::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let spec = reader.spec();
     assert_eq!((spec.sample_rate, spec.channels), (16_000, 1), "{}", path.display());
-    reader.samples::<i16>().map(|s| f32::from(s.unwrap()) / 32_768.0).collect()
+    reader.samples::<i16>().map(|s| f32::from(s.expect("16-bit samples")) / 32_768.0).collect()
 }
 
 /// Substitutions, insertions and deletions, and the number of reference units: words, or characters of Mandarin.
@@ -86,7 +86,7 @@ fn units(text: &str) -> Vec<String> {
             units.push(c.to_string());
             units.push(String::new());
         } else if c.is_alphanumeric() || c == '\'' {
-            units.last_mut().unwrap().push(c);
+            units.last_mut().expect("never empty").push(c);
         } else {
             units.push(String::new());
         }
