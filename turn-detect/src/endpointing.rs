@@ -67,15 +67,9 @@ impl Default for EndpointingConfig {
 }
 
 /// Decides when a turn is over. A pure function of silence, probability and words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Endpointing {
     config: EndpointingConfig,
-}
-
-impl Default for Endpointing {
-    fn default() -> Self {
-        Self { config: EndpointingConfig::default() }
-    }
 }
 
 impl Endpointing {

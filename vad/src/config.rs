@@ -30,7 +30,8 @@ pub struct VadConfig {
 }
 
 /// When Silero may sleep. The defaults were chosen so that no speech frame of the measuring clips is lost, also at 20 and
-/// 30 dB less, and in steady noise Silero sleeps where it can.
+/// 30 dB less, and in steady noise Silero sleeps where it can. (At 40 dB less 19 of 2,776 frames were lost; of clips set
+/// between three seconds of faint hiss, 7 of 3,470; both with half of today's warm-up.)
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateConfig {
     /// Whether Silero sleeps at all while the gate sees no chance of speech.
@@ -38,8 +39,8 @@ pub struct GateConfig {
     /// Level in dBFS below which a frame is silence whatever its shape. -85 is near the rounding of 16-bit audio, so it
     /// shuts out muted microphones and nothing that can be understood.
     pub silence_dbfs: f32,
-    /// How far above the background a block must be to open the gate whatever WebRTC says, in decibels. Weak first
-    /// syllables stand out by 6 dB; white noise does so in one block of hundreds.
+    /// How far above the background a block must be to open the gate whatever WebRTC says, in decibels. At 9 dB
+    /// some first syllables of quiet clips were lost.
     pub rise_db: f32,
     /// How eager WebRTC is to call a frame noise: 0 (keeps most) to 3 (drops most). 2 lost no more than 0 did and slept
     /// through white noise at -40 dBFS, which kept 0 awake half of the time; 3 lost the first frames of some words.
