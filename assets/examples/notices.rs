@@ -109,7 +109,9 @@ fn libraries() -> Result<(), Box<dyn std::error::Error>> {
     for row in rows {
         println!("{}", row.replace("  ", " "));
     }
-    println!("\nLibraries under MPL-2.0 are used as they are published, unmodified; their source is what cargo downloads.");
+    println!(
+        "\nLibraries under MPL-2.0 are used as they are published, unmodified; their source is what cargo downloads."
+    );
     println!(
         "\nwhisper-rs-sys, where listed, compiles whisper.cpp and ggml: Copyright (c) 2023-2026 The ggml authors, MIT.\n"
     );
