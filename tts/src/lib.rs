@@ -13,6 +13,7 @@
 mod error;
 
 mod audio;
+mod bench;
 mod clause;
 mod clause_stream;
 mod g2p;
@@ -25,6 +26,7 @@ mod speech;
 mod timing;
 mod voice;
 
+pub use bench::{VoiceBench, bench};
 pub use clause::{Clause, Language, SpokenWord};
 pub use clause_stream::{ChunkSize, ClausePlan, ClauseStream, StreamConfig};
 pub use error::{Error, Result};

@@ -2,6 +2,8 @@
 //!
 //! Needs the fetched models and fails without them.
 
+#![allow(clippy::unwrap_used, reason = "a step that fails here is a failed test")]
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

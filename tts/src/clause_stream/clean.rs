@@ -87,6 +87,12 @@ impl Cleaner {
         self.run(false, out);
     }
 
+    /// Bytes that wait for more text.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
         self.run(true, out);
         let end = self.base;
@@ -204,7 +210,7 @@ impl Cleaner {
         let after = rest[run..].chars().next();
         match ch {
             '#' => match after {
-                None if !last => Some(Step::Need),
+                None if !last && run < 64 => Some(Step::Need),
                 Some(' ' | '\t') | None => Some(Step::Drop(run)),
                 Some(c) if run > 1 || c == '#' => Some(Step::Drop(run)),
                 _ => None,

@@ -71,7 +71,8 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
         let end = at + ch.len_utf8();
         let rest = &text[end..];
         if let Some(cut) = punctuation_cut(text, at, ch, rest, last) {
-            let long_enough = if cut.ends_sentence { chars >= size.min_chars.min(24) } else { chars >= size.min_chars };
+            let long_enough =
+                if cut.ends_sentence { chars >= (size.min_chars / 2).min(24) } else { chars >= size.min_chars };
             if long_enough {
                 return Some(cut);
             }
@@ -82,7 +83,7 @@ pub(crate) fn find(text: &str, size: ChunkSize, last: bool) -> Option<Cut> {
             return Some(cut);
         }
         let unpunctuated = Cut { at, ends_sentence: false, pause_ms: 0 };
-        if ch == ' ' && chars > size.soft_chars && phrase_cut.is_none() && joins_phrases(&text[..at], rest) {
+        if ch == ' ' && chars >= size.soft_chars && phrase_cut.is_none() && joins_phrases(&text[..at], rest) {
             phrase_cut = Some(unpunctuated);
         }
         if ch == ' ' && chars > size.hard_chars && word_cut.is_none() && splits_words(&text[..at], rest) {

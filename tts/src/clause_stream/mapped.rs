@@ -67,15 +67,3 @@ impl MappedText {
         Some(start..end)
     }
 }
-
-#[cfg(test)]
-impl MappedText {
-    /// Text that is its own source.
-    pub(crate) fn plain(text: &str) -> MappedText {
-        let mut mapped = MappedText::default();
-        for (at, ch) in text.char_indices() {
-            mapped.push(ch, at..at + ch.len_utf8());
-        }
-        mapped
-    }
-}

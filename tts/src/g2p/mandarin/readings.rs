@@ -102,10 +102,12 @@ impl Readings {
             '只' if before.is_some_and(|c| "一二三四五六七八九十两几百千万每这那".contains(c)) => {
                 return said("zhi", 1);
             }
-            '行' if before.is_some_and(|c| "一二三四五六七八九十两几每这那".contains(c)) && begins_word => {
+            '行' if before.is_some_and(|c| "一二三四五六七八九十两几每这那".contains(c)) && begins_word =>
+            {
                 return said("hang", 2);
             }
-            '为' if begins_word && ends_word && after.is_some_and(|c| "我你您他她它谁人大什此了".contains(c)) => {
+            '为' if begins_word && ends_word && after.is_some_and(|c| "我你您他她它谁人大什此了".contains(c)) =>
+            {
                 return said("wei", 4);
             }
             '长' if after.is_some_and(|c| "大高胖成出".contains(c)) => return said("zhang", 3),

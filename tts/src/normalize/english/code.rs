@@ -47,10 +47,10 @@ pub(super) fn rules() -> Vec<Rule> {
         Rule::new(r"(?P<word>[A-Za-z]+\d+[A-Za-z0-9]*|\d+[A-Za-z][A-Za-z0-9]*)", mixed),
         Rule::new(r"(?P<n>\d{3,4})", |m| {
             let named = NUMBERED.contains(&m.word_before().as_str()) && m.before.ends_with([' ', '-']);
-            (named && !m.after.starts_with([',', '.'])
-                || named && m.after.trim_start_matches([',', '.']).starts_with([' '])
-                || named && m.after.len() <= 1)
-                .then(|| name(m.get("n")))
+            // "room 1,200" counts; "room 404, please" does not.
+            let goes_on =
+                m.after.strip_prefix([',', '.']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            (named && !goes_on).then(|| name(m.get("n")))
         }),
         // "COVID-19", "GPT-4": the hyphen is no minus
         Rule::new(r"-(?P<n>\d{1,4})\b", |m| {

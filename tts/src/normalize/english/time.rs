@@ -9,8 +9,11 @@ pub(super) fn rules() -> Vec<Rule> {
     vec![
         Rule::new(r"(?P<h>\d{1,2}):(?P<m>[0-5]\d):(?P<s>[0-5]\d)", |m| {
             let parts = [(m.get("h"), "hour"), (m.get("m"), "minute"), (m.get("s"), "second")];
-            let said: Vec<String> =
-                parts.iter().filter(|(n, _)| n.trim_start_matches('0') != "").map(|(n, unit)| count(n, unit)).collect();
+            let said: Vec<String> = parts
+                .iter()
+                .filter(|(n, _)| !n.trim_start_matches('0').is_empty())
+                .map(|(n, unit)| count(n, unit))
+                .collect();
             Some(said.join(" "))
         }),
         Rule::new(&format!(r"(?P<h>\d{{1,2}})[:.](?P<m>[0-5]\d){HALF}"), |m| {

@@ -72,7 +72,7 @@ pub(super) fn rules() -> Vec<Rule> {
             if n.starts_with(['-', '+']) && m.before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
                 return None;
             }
-            Some(if n.starts_with('+') { format!("正{}", decimal(&n[1..])) } else { decimal(n) })
+            Some(n.strip_prefix('+').map_or_else(|| decimal(n), |rest| format!("正{}", decimal(rest))))
         }),
     ]
 }

@@ -48,7 +48,7 @@ pub(super) fn rules() -> Vec<Rule> {
             ))
         }),
         Rule::new(r"(?P<a>\d{1,4})/(?P<b>\d{1,4})", |m| {
-            (m.get("b").trim_start_matches('0') != "" && !m.after.starts_with('/'))
+            (!m.get("b").trim_start_matches('0').is_empty() && !m.after.starts_with('/'))
                 .then(|| format!("{}分之{}", cardinal(m.get("b")), cardinal(m.get("a"))))
         }),
         Rule::new(r"第(?P<n>\d+)", |m| Some(format!("第{}", cardinal(m.get("n"))))),
