@@ -83,7 +83,9 @@ pub(crate) enum Command {
     /// Talk over microphone and loudspeaker; Ctrl-C ends the conversation
     Talk(Talk),
     /// Let a recorded user speak to the assistant, as fast as it was recorded
-    #[command(after_help = "Example:\n  pocket-voice ask assets/audio/two-questions.wav --out answer.wav --json report.json")]
+    #[command(
+        after_help = "Example:\n  pocket-voice ask assets/audio/two-questions.wav --out answer.wav --json report.json"
+    )]
     Ask(Ask),
     /// Speak a text into a WAV file
     #[command(after_help = "Examples:\n  pocket-voice say \"It is 5 o'clock.\" --out five.wav\n  \

@@ -59,7 +59,9 @@ fn refuse_overwriting(common: &Common, ask: &Ask) -> anyhow::Result<()> {
         for (source, what) in [(&ask.input, "the recording"), (&labels, "the labels")] {
             let is_labels = what == "the labels" && labels::read(Some(source), &ask.input).is_err();
             if same(path, source) && !is_labels {
-                return Err(WrongUsage(format!("{} would overwrite {what}; choose another name", path.display())).into());
+                return Err(
+                    WrongUsage(format!("{} would overwrite {what}; choose another name", path.display())).into()
+                );
             }
         }
     }

@@ -48,7 +48,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let input = dir.path().join("a.wav");
         assert!(read(None, &input).unwrap().is_none());
-        std::fs::write(beside(&input), r#"{"utterances": [{"text": "Hi", "speech_start_ms": 500, "speech_end_ms": 900.5}]}"#).unwrap();
+        std::fs::write(
+            beside(&input),
+            r#"{"utterances": [{"text": "Hi", "speech_start_ms": 500, "speech_end_ms": 900.5}]}"#,
+        )
+        .unwrap();
         let spans = read(None, &input).unwrap().unwrap();
         assert_eq!(spans.iter().map(|span| (span.start_ms, span.end_ms)).collect::<Vec<_>>(), [(500.0, 900.5)]);
         let other = dir.path().join("report.json");

@@ -69,13 +69,7 @@ fn list(common: &Common, store: &Store, out: &Out) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fetch(
-    common: &Common,
-    store: &Store,
-    ids: &[String],
-    profile: Option<&str>,
-    out: &Out,
-) -> anyhow::Result<()> {
+fn fetch(common: &Common, store: &Store, ids: &[String], profile: Option<&str>, out: &Out) -> anyhow::Result<()> {
     let progress = if out.quiet() { fetch::Progress::Quiet } else { fetch::Progress::Auto };
     let options = fetch::Options {
         convert: Some(&alone::derive),

@@ -72,9 +72,9 @@ pub(crate) fn json(path: &Path, value: &impl Serialize, out: &Out) -> anyhow::Re
 
 /// Whether the reader of our output has gone away.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
 /// The error and its causes as one sentence, without what a cause repeats.
