@@ -39,6 +39,9 @@ pub struct Transcribed {
     pub truncated: bool,
 }
 
+/// Hears the stable and the unstable words of a partial transcript.
+pub type OnPartial<'a> = &'a mut dyn FnMut(&str, &str);
+
 /// Recognises the speech in a recording of any length; `partial` hears the stable and the unstable words as they come.
 ///
 /// # Errors
@@ -48,7 +51,7 @@ pub fn transcribe(
     store: &Store,
     recording: &mut Recording,
     cancel: &AtomicBool,
-    mut partial: Option<&mut dyn FnMut(&str, &str)>,
+    mut partial: Option<OnPartial<'_>>,
 ) -> Result<Transcribed> {
     config.check()?;
     let mut stream = asr::Stream::new(load_asr(config, store)?, asr_options(config));

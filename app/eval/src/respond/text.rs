@@ -33,7 +33,7 @@ impl TextModel {
     pub fn open(path: &Path, context: usize, threads: usize, sampling: SamplerConfig) -> Result<Self> {
         let model = Model::open(path)?;
         let context = context.min(model.config().context);
-        let session = Session::new(model, SessionConfig { context, threads, ..SessionConfig::default() })?;
+        let session = Session::new(model, SessionConfig { context, threads })?;
         let name = path.file_stem().map_or_else(|| "model".into(), |n| n.to_string_lossy().into_owned());
         Ok(Self { session, sampling, name, system: None })
     }
