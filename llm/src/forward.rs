@@ -1,6 +1,6 @@
 //! From tokens to logits: the interface of a forward pass, and its implementations.
 //!
-//! [`reference`] is the oracle: plain f32 loops over the weights as the file has them. [`fast`] is the one to use.
+//! [`mod@reference`] is the oracle: plain f32 loops over the weights as the file has them. [`fast`] is the one to use.
 
 pub mod fast;
 pub mod reference;

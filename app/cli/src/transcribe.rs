@@ -1,7 +1,7 @@
 //! `transcribe`: speech recognition alone.
 
 use assets::Store;
-use pocket_voice::alone;
+use pocket_voice::alone::{self, OnPartial};
 use pocket_voice::audio::wav::Recording;
 
 use crate::args::{Common, Transcribe};
@@ -18,7 +18,7 @@ pub(crate) fn run(common: &Common, transcribe: &Transcribe, out: &Out) -> anyhow
             closed.get_or_insert(error);
         }
     };
-    let partial: Option<&mut dyn FnMut(&str, &str)> = if transcribe.partials { Some(&mut show) } else { None };
+    let partial: Option<OnPartial<'_>> = if transcribe.partials { Some(&mut show) } else { None };
     let heard = alone::transcribe(&config, &Store::open()?, &mut recording, interrupt::flag(), partial)?;
     if let Some(error) = closed {
         return Err(error);

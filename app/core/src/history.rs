@@ -31,7 +31,7 @@ pub struct Message {
 
 /// System prompt and exchanges, oldest first.
 ///
-/// Nothing synthetic ever enters: no "[interrupted]", no apology. Two questions in a row, the first of which was
+/// Nothing synthetic ever enters: no "interrupted" note, no apology. Two questions in a row, the first of which was
 /// never answered, become one user message, since chat templates want the speakers to alternate.
 #[derive(Debug, Clone)]
 pub struct History {

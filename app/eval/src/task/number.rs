@@ -68,7 +68,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
 /// Whether a task's name says that scoring needs text.
 ///
 /// # Errors
-/// As [`reference`].
+/// As [`reference()`].
 pub fn is_correct(fields: &Object, response: &str) -> Result<Option<bool>> {
     let expected = reference(fields)?;
     Ok(answer(response).map(|number| equal(number, expected)))
