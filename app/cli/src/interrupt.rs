@@ -16,14 +16,66 @@ const ENDED: i32 = 130;
 
 /// Listens for Ctrl-C and for requests to terminate.
 pub(crate) fn watch() -> anyhow::Result<()> {
-    let (wake, _) = WAKE.get_or_init(|| bounded(1));
-    ctrlc::set_handler(move || {
-        if INTERRUPTED.swap(true, Ordering::AcqRel) {
-            std::process::exit(ENDED);
+    const CANNOT: &str = "cannot listen for Ctrl-C";
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().context(CANNOT)?;
+    // Registered before anything starts, so that no signal is missed.
+    let mut signals = runtime.block_on(async { Signals::new() }).context(CANNOT)?;
+    let wait = move || {
+        runtime.block_on(async {
+            while signals.next().await {
+                if INTERRUPTED.swap(true, Ordering::AcqRel) {
+                    std::process::exit(ENDED);
+                }
+                let _ = WAKE.get_or_init(|| bounded(1)).0.try_send(());
+            }
+        });
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop).context(CANNOT)
+}
+
+/// What the system asks of the process.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next request to stop; `false` when there can be none any more.
+    async fn next(&mut self) -> bool {
+        tokio::select! {
+            received = self.interrupt.recv() => received.is_some(),
+            received = self.terminate.recv() => received.is_some(),
+            received = self.hang_up.recv() => received.is_some(),
         }
-        let _ = wake.try_send(());
-    })
-    .context("cannot listen for Ctrl-C")
+    }
+}
+
+/// What the system asks of the process.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits for the next Ctrl-C; `false` when there can be none any more.
+    async fn next(&mut self) -> bool {
+        tokio::signal::ctrl_c().await.is_ok()
+    }
 }
 
 /// The flag for everything that can be cancelled.

@@ -125,7 +125,7 @@ pub fn llm_path(config: &Config, store: &Store) -> Result<PathBuf> {
     if let Some(path) = as_path(&config.llm) {
         return Ok(path);
     }
-    file_of(store, &config.llm, "language model", |name| name.ends_with(".gguf"))
+    Ok(store.language_model(&config.llm)?)
 }
 
 /// The voice alone, for `say`.
