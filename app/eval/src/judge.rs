@@ -46,7 +46,8 @@ pub trait Judge {
     fn judge(&mut self, form: Form, prompt: &str, cancel: &AtomicBool) -> Result<Vec<String>>;
 }
 
-/// The question about one response, in the original's words; items with a `reference` are asked about it.
+/// The question about one response; items with a `reference` are asked about it. The words are our own, on VoiceBench's
+/// scales: marks compare with each other, not with those of a judge that was asked in other words.
 ///
 /// # Errors
 /// [`Error::Score`] naming a column that is missing.
@@ -104,16 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn the_prompts_are_the_originals() {
+    fn the_prompts_hold_the_item_once_and_literally() {
         let (form, open) = prompt(&item(r#"{"prompt": "Say {response}"}"#), "Hi").unwrap();
         assert_eq!(form, Form::Mark);
-        assert!(open.starts_with("\nI need your help to evaluate"), "{open}");
-        assert!(open.contains("\n### [Instruction]: Say Hi\n### [Response]: Hi\n"), "{open}");
-        assert!(open.ends_with("You don’t need to provide any explanations.\n"), "{open}");
+        assert!(open.contains("\nSaid: Say Hi\nAnswered: Hi\n"), "{open}");
+        assert!(open.contains("from 1 to 5"), "{open}");
         let (form, qa) = prompt(&item(r#"{"prompt": "Q", "reference": "R"}"#), "A").unwrap();
         assert_eq!(form, Form::YesNo);
-        assert!(qa.starts_with("### Question\nQ\n\n### Reference answer\nR\n\n### Candidate answer\nA\n"), "{qa}");
-        assert!(qa.ends_with("Do not output anything else."), "{qa}");
+        assert!(qa.starts_with("Question: Q\nRight answer: R\nAnswer to check: A\n"), "{qa}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ mkdir -p dev tmp work
 mount --bind /dev/null dev/null
 mount -o remount,ro /mnt
 ulimit -v "$MEMORY_KB" -t "$SECONDS_CPU" -f 0 -n 32 -c 0
-exec chroot /mnt /usr/bin/env -i HOME=/work PYTHONHASHSEED=0 "$PYTHON" -I -S -B -
+exec chroot /mnt /usr/bin/env -i HOME=/cell PYTHONHASHSEED=0 "$PYTHON" -I -S -B -
 "#;
 
 /// Output that is kept; a program may print without end.
@@ -89,7 +89,7 @@ impl Sandbox {
         // Both that it works and that it shuts in.
         let probe = "import os, socket\n\
             assert not os.path.exists('/etc/passwd') and not os.path.exists('/proc/1'), 'sees files'\n\
-            try:\n    open('/work/x', 'w').write('x')\n    raise SystemExit('writes files')\nexcept OSError:\n    pass\n\
+            try:\n    open('/cell/x', 'w').write('x')\n    raise SystemExit('writes files')\nexcept OSError:\n    pass\n\
             try:\n    socket.create_connection(('192.0.2.1', 80), 1)\n    raise SystemExit('reaches a network')\n\
             except OSError:\n    pass\n";
         match this.run(probe)? {
