@@ -188,6 +188,7 @@ impl Conductor {
         };
         let voice_actor = Voice {
             synthesizer: models.voice,
+            plan: models.clause_plan,
             speaker: streams.speaker,
             requests: say_inbox,
             dialogue: input_outbox,

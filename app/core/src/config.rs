@@ -66,7 +66,7 @@ pub struct Config {
     pub asr_engine: AsrEngine,
     /// Language model: an id of `models list`, or a path to a GGUF file.
     pub llm: String,
-    /// Voice: an id of `models list`, or a path to a Piper `.onnx` file.
+    /// Voice: an id of `models list`, a Kokoro speaker (`af_heart`, `zf_xiaoxiao`), or a path to a Piper `.onnx` file.
     pub voice: String,
     /// What is listened for.
     pub language: Language,

@@ -24,6 +24,7 @@ pub struct Models {
     pub(crate) asr_options: asr::Options,
     pub(crate) session: llm::Session,
     pub(crate) voice: Box<dyn Synthesizer>,
+    pub(crate) clause_plan: tts::ClausePlan,
     /// Their names, for the report.
     pub names: report::Models,
 }
@@ -55,6 +56,7 @@ impl Models {
                 asr_options: asr_options(config),
                 session: join(llm)?,
                 voice: join(voice)?,
+                clause_plan: clause_plan(config, store),
                 names: report::Models {
                     asr: config.asr.clone(),
                     llm: name_of(&config.llm),
@@ -128,11 +130,42 @@ pub fn llm_path(config: &Config, store: &Store) -> Result<PathBuf> {
     Ok(store.language_model(&config.llm)?)
 }
 
-/// The voice alone, for `say`.
+/// The catalogue's multi-speaker voice, and where its speakers lie.
+const KOKORO: &str = "kokoro-82m";
+const KOKORO_SPEAKERS: &str = "kokoro-voices";
+
+/// Speakers for the language that the chosen one was not born to: (English, Mandarin).
+const KOKORO_DEFAULTS: (&str, &str) = ("af_heart", "zf_xiaoxiao");
+
+/// The Kokoro speaker that a setting names: `kokoro-82m` for the default one, or a speaker's own id.
+fn kokoro_speaker<'a>(store: &Store, voice: &'a str) -> Option<&'a str> {
+    if voice == KOKORO {
+        return Some(KOKORO_DEFAULTS.0);
+    }
+    let speakers = store.catalogue().model(KOKORO_SPEAKERS)?;
+    let file = format!("{voice}.bin");
+    speakers.files_for(store.platform()).any(|f| f.name == file).then_some(voice)
+}
+
+/// How large the chunks of a voice should be: the slower it is, the more must be ahead.
+pub(crate) fn clause_plan(config: &Config, store: &Store) -> tts::ClausePlan {
+    if kokoro_speaker(store, &config.voice).is_some() { tts::ClausePlan::KOKORO } else { tts::ClausePlan::default() }
+}
+
+/// The voice alone, for `say`: a Kokoro speaker by its id, a Piper voice by its id or path.
 ///
 /// # Errors
 /// As [`Models::load`].
 pub fn load_voice(config: &Config, store: &Store, runtime: &Runtime) -> Result<Box<dyn Synthesizer>> {
+    if let Some(speaker) = kokoro_speaker(store, &config.voice) {
+        let file = |speaker: &str| store.file(KOKORO_SPEAKERS, &format!("{speaker}.bin"));
+        let model = file_of(store, KOKORO, "Kokoro voice", |name| name.ends_with(".onnx"))?;
+        // A speaker's id begins with the letter of its language; one answer may hold both.
+        let other = if speaker.starts_with('z') { KOKORO_DEFAULTS.0 } else { KOKORO_DEFAULTS.1 };
+        let settings = tts::VoiceConfig { threads: config.threads, ..tts::VoiceConfig::default() };
+        let kokoro = tts::Kokoro::open(runtime, &model, &file(speaker)?, settings)?;
+        return Ok(Box::new(kokoro.with_voice(&file(other)?)?));
+    }
     let path = match as_path(&config.voice) {
         Some(path) => path,
         None => file_of(store, &config.voice, "Piper voice", |name| name.ends_with(".onnx"))?,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
-use tts::{Clause, ClauseStream, Synthesizer};
+use tts::{Clause, ClausePlan, ClauseStream, StreamConfig, Synthesizer};
 
 use crate::audio::{Queued, Speaker};
 use crate::budget::Budget;
@@ -40,6 +40,8 @@ pub(crate) enum Say {
 /// What speaks.
 pub(crate) struct Voice {
     pub(crate) synthesizer: Box<dyn Synthesizer>,
+    /// How large its chunks are.
+    pub(crate) plan: ClausePlan,
     pub(crate) speaker: Speaker,
     pub(crate) requests: Receiver<Say>,
     pub(crate) dialogue: Sender<Input>,
@@ -79,7 +81,10 @@ impl Voice {
         }
         let answer = match answer {
             Some(answer) if answer.turn == turn => answer,
-            other => other.insert(Answer { turn, clauses: ClauseStream::default(), samples: 0, started: false }),
+            other => {
+                let clauses = ClauseStream::new(StreamConfig { plan: self.plan, ..StreamConfig::default() });
+                other.insert(Answer { turn, clauses, samples: 0, started: false })
+            }
         };
         answer.clauses.audio_queued(u32::try_from(self.speaker.queued().as_millis()).unwrap_or(u32::MAX));
         let clauses = match &say {
