@@ -52,10 +52,12 @@ impl Assistant {
     /// A device or file of the host that cannot be opened; no threads.
     pub fn start(config: &Config, models: Models, host: Box<dyn AudioHost>) -> Result<Self> {
         config.check()?;
+        let mut config = config.clone();
+        config.hearing.echo_cancelling &= host.hears_itself();
         let streams = host.open(VoiceFormat { sample_rate: models.voice.sample_rate() })?;
         let (commands, command_inbox) = bounded(INBOX);
         let (event_outbox, events) = bounded(EVENTS);
-        let conductor = Conductor::wire(config, models, streams, command_inbox, event_outbox)?;
+        let conductor = Conductor::wire(&config, models, streams, command_inbox, event_outbox)?;
         let conductor = std::thread::Builder::new().name("dialogue".into()).spawn(move || conductor.run())?;
         Ok(Self { commands: Some(commands), events, conductor: Some(conductor) })
     }

@@ -46,7 +46,11 @@ pub fn turns(
     mut progress: impl FnMut(Progress),
 ) -> Result<Report> {
     let (user, mut director) = SimulatedUser::new(&options.surroundings);
-    let assistant = Assistant::start(config, models, Box::new(FileHost::new(user)))?;
+    let assistant = Assistant::start(
+        config,
+        models,
+        Box::new(FileHost::new(user).hearing_itself(options.surroundings.room.is_some())),
+    )?;
     let breath = BREATH_MS * EAR_RATE as usize / 1000;
     for (done, clip) in clips.iter().enumerate() {
         progress(Progress { done, of: clips.len() });

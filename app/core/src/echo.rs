@@ -12,7 +12,7 @@ use crate::audio::{BLOCK, EAR_RATE};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HearingConfig {
-    /// Take out what the loudspeaker plays. Needed without a headset; recorded input has no echo.
+    /// Take out what the loudspeaker plays, where the audio host can hear it. Needed without a headset.
     pub echo_cancelling: bool,
     /// Lower steady noise by about 12 dB. Off: recognition is trained with noise and loses more than it gains.
     pub noise_suppression: bool,

@@ -79,6 +79,7 @@ pub struct FileHost {
     input: Box<dyn Input>,
     output: Option<PathBuf>,
     pace: Pace,
+    hears_itself: bool,
 }
 
 impl std::fmt::Debug for FileHost {
@@ -98,12 +99,18 @@ impl FileHost {
 
     /// A host with any other input.
     pub fn new(input: impl Input + 'static) -> Self {
-        Self { input: Box::new(input), output: None, pace: Pace::RealTime }
+        Self { input: Box::new(input), output: None, pace: Pace::RealTime, hears_itself: false }
     }
 
     /// Writes what the speaker plays to `path`, at the voice's rate, aligned in time with the input.
     pub fn output(mut self, path: &Path) -> Self {
         self.output = Some(path.into());
+        self
+    }
+
+    /// Says that the input returns what is played, as a simulated room does.
+    pub fn hearing_itself(mut self, hears_itself: bool) -> Self {
+        self.hears_itself = hears_itself;
         self
     }
 
@@ -115,6 +122,10 @@ impl FileHost {
 }
 
 impl AudioHost for FileHost {
+    fn hears_itself(&self) -> bool {
+        self.hears_itself
+    }
+
     fn open(self: Box<Self>, voice: VoiceFormat) -> Result<Streams> {
         let (speaker, player, account) = Player::new(voice.sample_rate);
         let (monitor, playback) = Monitor::new(account, voice.sample_rate);

@@ -22,6 +22,12 @@ pub trait AudioHost: Send {
     /// # Errors
     /// A file or device that cannot be opened, named, with what to do about it.
     fn open(self: Box<Self>, voice: VoiceFormat) -> Result<Streams>;
+
+    /// Whether the microphone can hear the loudspeaker. Where it cannot, there is nothing to cancel, and an echo canceller
+    /// that looks for an echo takes the user's voice for it at times.
+    fn hears_itself(&self) -> bool {
+        true
+    }
 }
 
 /// The open ends of a host. Each goes to the actor that owns it.
