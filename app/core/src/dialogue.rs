@@ -83,11 +83,6 @@ pub enum Input {
         /// When.
         at: SamplePos,
     },
-    /// The model is done.
-    Generated {
-        /// Which reply.
-        turn: TurnId,
-    },
     /// The first clause of a reply is complete.
     Clause {
         /// Which reply.
@@ -280,11 +275,6 @@ impl Dialogue {
                 }
             }
             Input::Token { turn, text, at } => self.on_token(turn, text, at),
-            Input::Generated { turn } => {
-                if let Some(reply) = self.reply_mut(turn) {
-                    reply.generated = true;
-                }
-            }
             Input::Clause { turn, at } => {
                 if let Some(reply) = self.reply_mut(turn) {
                     Reply::mark(&mut reply.events.first_clause, at);
@@ -323,7 +313,6 @@ impl Dialogue {
                 let turn = self.raise_turn();
                 let mut reply = Reply::new(turn, String::new(), self.now, Gate::new(self.config.barge_in.clone()));
                 reply.text.clone_from(&text);
-                reply.generated = true;
                 self.out.push(Output::Speak { turn, text });
                 self.commit(reply);
             }

@@ -109,7 +109,6 @@ impl Thinker {
             self.voice.send(Say::Text { turn, text: rest.clone(), cancel: cancel.clone() })?;
             self.dialogue.send(Input::Token { turn, text: rest, at: self.clock.now() })?;
         }
-        self.dialogue.send(Input::Generated { turn })?;
         self.voice.send(Say::End { turn, cancel })?;
         Ok(())
     }

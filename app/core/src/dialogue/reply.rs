@@ -31,9 +31,7 @@ pub(super) struct Reply {
     pub played: u64,
     /// Whether a sample above the audible level has left the sink.
     pub audible: bool,
-    /// The model has written its last token.
-    pub generated: bool,
-    /// The speaker has taken its last sample.
+    /// Judges what is said over it.
     pub gate: Gate,
     pub prefill_tokens: usize,
     pub reused_tokens: usize,
@@ -52,7 +50,6 @@ impl Reply {
             words: Vec::new(),
             played: 0,
             audible: false,
-            generated: false,
             gate,
             prefill_tokens: 0,
             reused_tokens: 0,

@@ -151,7 +151,6 @@ impl World {
         vec![
             Input::Prefilled { turn, computed: 7, reused: 3, at },
             Input::Token { turn, text: text.to_owned(), at },
-            Input::Generated { turn },
             Input::Clause { turn, at },
             Input::Chunk { turn, words, at },
         ]
